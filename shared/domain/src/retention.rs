@@ -121,6 +121,12 @@ impl Run {
         self.kept_from(now + 3 * RENEWED_AFTER)
     }
 
+    /// Whether another month of it has begun since `before`, of those behind which what lies beneath it is written again.
+    pub fn is_another_month_old(&self, before: Moment, now: Moment) -> bool {
+        let months = |at: Moment| at.since(self.could_begin_at()).as_millis() / RENEWED_AFTER.as_millis();
+        months(before) < months(now)
+    }
+
     /// The same that is over, kept for longer than the timer that may be left of it, if whoever ended it dies before the timer is erased:
     /// the timer lies where the run, as it was `before`, was to be looked at next, and a look that finds no record is one too many.
     #[must_use]
@@ -255,6 +261,16 @@ mod tests {
         let first = over(Kept { retention: days(1), until: Some(after(20)) });
         let again = Run { state: State::Cancelled { at: AT }, ..first.redriven(RunKey::manual(JOB, AT, 1)).unwrap() };
         assert_eq!(again.expires_at(), first.expires_at());
+    }
+
+    #[test]
+    fn a_run_is_another_month_old_once_in_each_month() {
+        let run = Run::new(Tenant::deployment(), RunKey::occurrence(JOB, AT), Priority::Normal);
+        let rows = [(-9, 0, false), (0, 29, false), (29, 30, true), (30, 59, false), (59, 90, true), (-9, 130, true)];
+        for (before, now, is_older) in rows {
+            let at = |days: i64| AT + DAY * u32::try_from(9 + days).unwrap() - DAY * 9;
+            assert_eq!(run.is_another_month_old(at(before), at(now)), is_older, "{before} to {now}");
+        }
     }
 
     #[test]

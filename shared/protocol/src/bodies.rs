@@ -122,18 +122,8 @@ pub(crate) async fn keep_params<D: Ports>(
     keep_of(ports, BodyOf::run(run, now), given, INLINE_PAYLOAD_BYTES).await
 }
 
-/// Keeps for longer what a run needs that has not been over for so long that its bodies might go. Whoever looks after it does so, and goes on where
-/// that fails: there are months for it.
-pub(crate) async fn renew<D: Ports>(ports: &D, run: &Run, now: Moment) {
-    if run.is_finished() || run.could_begin_at() + RENEWED_AFTER > now {
-        return;
-    }
-    if let Err(fault) = renew_each(ports, run, now).await {
-        tracing::warn!(tenant = run.tenant.as_str(), run = %run.key, %fault, "the bodies of a run are kept no longer");
-    }
-}
-
-async fn renew_each<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
+/// Keeps for longer what a run was given and what came of it, where that might go before long.
+pub(crate) async fn renew_bodies<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
     let until = BodyOf::run(run, now).until;
     for digest in run.bodies().filter_map(Body::digest) {
         let Some(seen) = ports.store().get::<RunBody>(&run.tenant, (run.key, digest)).await? else { continue };

@@ -15,6 +15,7 @@ pub mod logbook;
 mod offer;
 pub mod on_demand;
 mod overlap;
+pub(crate) mod renewal;
 pub(crate) mod sla;
 pub mod take;
 mod undertake;

@@ -25,6 +25,7 @@ pub mod stage;
 mod sweeps;
 pub mod telling;
 pub mod throttle;
+mod ttl;
 pub mod witness;
 pub mod workers;
 pub mod world;

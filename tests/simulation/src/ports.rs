@@ -495,6 +495,9 @@ impl Store for Port {
         self.let_through(call, place).await?;
         let put = self.store().put(tenant, key.clone(), item, guard).await?;
         self.witness(call, &key, item, &put);
+        if put.is_written() {
+            self.world.ttl().note(tenant, &key, item);
+        }
         if T::IMMUTABLE {
             return self.step(call, Phase::After).await.map(|()| put);
         }

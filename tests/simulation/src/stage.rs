@@ -590,12 +590,10 @@ impl Stage {
         self.world.take_away(self.id, moment(seconds.start).millis()..moment(seconds.end).millis());
     }
 
-    /// What has expired at that second is gone, whatever may need it still: as DynamoDB takes it.
+    /// What has expired at that second is gone, whatever may need it still: what DynamoDB takes by the clock, and with a run what lies beneath it.
     pub fn expire(&self, at: i64) {
         let world = self.world.clone();
-        self.sim.at(moment(at).millis(), move |_| {
-            at_once(world.whole_store().sweep_expired(moment(at), usize::MAX)).expect("memory");
-        });
+        self.sim.at(moment(at).millis(), move |_| world.expire(moment(at)));
     }
 
     /// A repair through the API of somebody who goes on meanwhile.

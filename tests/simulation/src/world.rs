@@ -26,6 +26,8 @@ use crate::ports::SimPorts;
 use crate::queues::Queues;
 use crate::setting::Setting;
 use crate::throttle::Place;
+use crate::ttl::Ttl;
+use crate::witness::at_once;
 
 /// Clocks of processes are apart by at most this from the true one.
 pub const SKEW: i64 = 2_000;
@@ -50,6 +52,7 @@ struct Inner {
     /// Where what happens is measured, if somebody asked for that.
     measured: OnceLock<Arc<dyn Measure>>,
     seen: Mutex<Seen>,
+    ttl: Mutex<Ttl>,
 }
 
 /// Which processes are of the later of two releases.
@@ -133,6 +136,7 @@ impl World {
             away: Mutex::default(),
             measured: OnceLock::new(),
             seen: Mutex::default(),
+            ttl: Mutex::default(),
         }))
     }
 
@@ -186,6 +190,16 @@ impl World {
 
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn ttl(&self) -> MutexGuard<'_, Ttl> {
+        self.0.ttl.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has expired is gone: what one machine deletes, with all that lies beneath it, and what the table's TTL takes by itself.
+    pub fn expire(&self, now: Moment) {
+        at_once(self.whole_store().sweep_expired(now, usize::MAX)).expect("memory");
+        self.ttl().expire(now, self.whole_store());
     }
 
     pub fn ports(&self, process: &Arc<Process>) -> SimPorts {

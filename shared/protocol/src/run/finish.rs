@@ -3,6 +3,7 @@
 //!
 //! Guard **fence**: the record is put by the claim that is still the last one; an older claim's is refused.
 
+use minutehand_domain::Moment;
 use minutehand_domain::access::SecretHash;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::hook::Given;
@@ -16,6 +17,7 @@ use minutehand_io::events::{Event, Events as _, Layer};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use super::renewal::renew;
 use crate::graph::attend::let_go;
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::promise_look_at;
@@ -89,6 +91,7 @@ pub async fn record<D: Ports>(
 ) -> Result<Finished, Fault> {
     let Seen { item: mut run, mut version } = seen;
     let fence = run.fence;
+    renew(ports, &run, behind.map_or(Moment::EPOCH, |hint| hint.stamp.written), ports.clock().now()).await;
     loop {
         let now = ports.clock().now();
         let next = match run.clone().with_given(given).after(event, now) {

@@ -17,7 +17,6 @@ use minutehand_io::events::SPOKEN_FOR;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::bodies::renew;
 use crate::calendar::walk::inspect_walk;
 use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
@@ -28,6 +27,7 @@ use crate::graph::attend::{attend, let_go, look as look_below, touch};
 use crate::graph::settle::{Settled, settle};
 use crate::lookup::job_of;
 use crate::operation::carry::look;
+use crate::run::renewal::renew;
 use crate::run::sla::note_missed_sla;
 use crate::sweep::orphan::{inspect_orphaned_occurrence, inspect_orphaned_run};
 use crate::timers::hinting::hint;
@@ -106,7 +106,7 @@ async fn inspect_link<D: Ports>(
 async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: Option<Job>) -> Result<(), Fault> {
     let Some(seen) = note_missed_sla(ports, seen).await? else { return Ok(()) };
     let (run, now) = (&seen.item, ports.clock().now());
-    renew(ports, run, now).await;
+    renew(ports, run, timer.stamp.written, now).await;
     if let Some(job) = &job {
         if !is_put_off_beside_its_chain(timer, run) {
             ensure_successor(ports, job, run.key.at).await?;

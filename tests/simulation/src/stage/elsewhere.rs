@@ -8,7 +8,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::order::Terms;
 use minutehand_domain::run::effect::{Answer as OfEffect, EffectOf, EffectRefusal, Wish};
 use minutehand_domain::run::logbook::Entry;
-use minutehand_domain::run::{Event, Holder, Lease, Outcome, Run, State};
+use minutehand_domain::run::{AttemptError, Event, Holder, Lease, Outcome, Run, State};
 use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Store as _};
@@ -92,6 +92,15 @@ impl Stage {
         let (tenant, lease, token) = (self.tenant.clone(), has.lease, has.token.clone());
         self.act(at, name, move |ports| async move {
             complete(&ports, Shown { tenant: &tenant, lease, token: &token }, &Report::Succeeded(None)).await
+        })
+    }
+
+    /// Its holder says that it failed.
+    pub fn fail(&self, at: i64, name: &'static str, has: &Taken) -> Answer<Said<Run>> {
+        let (tenant, lease, token) = (self.tenant.clone(), has.lease, has.token.clone());
+        self.act(at, name, move |ports| async move {
+            let failed = Report::Failed(AttemptError::new("staged", "it did not work"));
+            complete(&ports, Shown { tenant: &tenant, lease, token: &token }, &failed).await
         })
     }
 

@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+use minutehand_domain::body::Json;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::Change;
+use minutehand_domain::run::effect::Answer;
 use minutehand_judge::graph::{Does, Flow, Step};
+use minutehand_protocol::run::lease::Said;
+use minutehand_protocol::run::take::Taken;
 use minutehand_simulation::dice::Dice;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
@@ -159,6 +163,72 @@ fn a_repair_of_a_job_that_was_changed_makes_nothing_of_what_has_expired() {
     stage.play_to(3 * DAY + 1800);
 
     assert_eq!((stage.run(60), twice(&stage)), (None, vec![]));
+}
+
+/// Rule **renewed**: a worker claims an effect, keeps a checkpoint and is gone, and no other comes for 130 days. DynamoDB deletes by the clock alone
+/// what lies beneath a run.
+///
+/// Removed: who looks at the run renews its bodies alone, or nothing. The second worker was told to make the effect, and began from nothing.
+#[test]
+fn what_a_worker_did_and_kept_the_next_one_knows_months_later() {
+    let stage = Stage::new(kept_for_a_day(Wish { by_a_worker: true, ..Wish::on_demand() }), []);
+    stage.create(0, "creator");
+    stage.ask(10, "asker");
+    let first = has(&stage, 20, "first");
+    stage.keep(22, "first", &first, 1);
+    stage.claim_effect(23, "first", &first);
+
+    for at in (60..130 * DAY).step_by(12 * 3600) {
+        stage.sweep(at, "sweeper");
+        stage.expire(at + 600);
+    }
+    let second = has(&stage, 130 * DAY, "second");
+
+    assert_eq!(second.checkpoint.as_ref().map(Json::as_str), Some("1"));
+    assert!(is_known(&stage, 130 * DAY + 2, "second", &second));
+}
+
+/// The same rule: attempts begin and end in time, once a day for a hundred days, so that nobody looks at the run.
+///
+/// Removed: whoever says how an attempt went lets be what lies beneath the run. The worker of the hundredth was told to make the effect.
+#[test]
+fn what_was_done_is_known_to_a_run_that_nobody_looks_at_for_months() {
+    let daily = Wish { by_a_worker: true, retries: 100, retry_after: 86_400, ..Wish::on_demand() };
+    let stage = Stage::new(kept_for_a_day(daily), []);
+    stage.create(0, "creator");
+    stage.ask(10, "asker");
+    let first = has(&stage, 20, "worker");
+    stage.keep(22, "worker", &first, 1);
+    stage.claim_effect(23, "worker", &first);
+    stage.fail(25, "worker", &first);
+
+    let mut due = 25 + DAY;
+    for _ in 1..100 {
+        stage.sweep(due - 20, "sweeper");
+        let next = has(&stage, due + 6, "worker");
+        stage.fail(due + 8, "worker", &next);
+        stage.expire(due + 600);
+        due += 8 + DAY;
+    }
+    stage.sweep(due - 20, "sweeper");
+    let last = has(&stage, due + 6, "worker");
+
+    assert_eq!((last.run.fence, last.checkpoint.as_ref().map(Json::as_str)), (101, Some("1")));
+    assert!(is_known(&stage, due + 8, "worker", &last));
+}
+
+/// What a worker of this name takes at that second.
+fn has(stage: &Stage, at: i64, name: &'static str) -> Taken {
+    let taken = stage.take(at, name);
+    stage.play_to(at + 1);
+    taken.given().remove(0)
+}
+
+/// Whether a holder who is about to make the effect is told that somebody was before.
+fn is_known(stage: &Stage, at: i64, name: &'static str, has: &Taken) -> bool {
+    let claimed = stage.claim_effect(at, name, has);
+    stage.play_to(at + 1);
+    matches!(claimed.given(), Said::Taken(Ok(Answer::Before(_))))
 }
 
 /// The instants that were called more than once.
