@@ -70,7 +70,7 @@ export class Alarms extends Construct {
     const critical = this.props.stack.lanes.filter(({ priority }) => priority === 'critical');
     this.whole('CriticalWaits', 'page', 'A critical run began more than 30 s late, or nobody takes it', [
       this.part('CriticalWaits', 'BeganLate', { metric: began, above: 30, of: 5, bad: 1 }),
-      this.part('CriticalWaits', 'NotTaken', { metric: untaken(critical), above: 0, ...untakenFor(2) }),
+      this.part('CriticalWaits', 'NotTaken', { metric: untaken(namesOf(critical)), above: 0, ...untakenFor(2) }),
     ]);
     const missed = measured.total('skipped_total.missed', minutes(5));
     this.alarm('OccurrencesMissed', 'page', 'Occurrences were missed', { metric: missed, above: 0 });
@@ -92,10 +92,17 @@ export class Alarms extends Construct {
     this.whole('StartBudgetBurns', 'page', what, [window(60, 5, 14.4), window(360, 30, 6)]);
   }
 
+  /**
+   * An age is measured by a pass: of shards that were handed out to nobody only their queue tells. What is in it expires after ten minutes, without
+   * becoming a dead letter, so seven are looked at; and where each shard is the tick's own it is empty.
+   */
   private sweeps(): void {
     const { measured } = this;
     const age = measured.of('sweep_age_seconds', 'Maximum', minutes(1), 'sweeper');
-    this.alarm('SweepBehind', 'page', 'Passes over a shard are more than two minutes apart', { metric: age, above: 120, of: 3, bad: 2 });
+    this.whole('SweepBehind', 'page', 'Passes over a shard are more than two minutes apart, or nobody sweeps the shards that were handed out', [
+      this.part('SweepBehind', 'Late', { metric: age, above: 120, of: 3, bad: 2 }),
+      this.part('SweepBehind', 'NotTaken', { metric: untaken([this.props.stack.sweepsQueue]), above: 0, ...untakenFor(5) }),
+    ]);
     const passes = measured.of('sweep_age_seconds', 'SampleCount', minutes(1), 'sweeper');
     this.alarm('TelemetryMissing', 'page', 'The sweeper has measured nothing for five minutes', {
       metric: passes,
@@ -132,7 +139,7 @@ export class Alarms extends Construct {
       const word = long ? 'Long' : 'Short';
       return [
         this.part('QueueBehind', word, { metric: older(lanes, limit), above: 0, of: 2, bad: 2 }),
-        this.part('QueueBehind', `${word}NotTaken`, { metric: untaken(lanes), above: 0, ...untakenFor(5) }),
+        this.part('QueueBehind', `${word}NotTaken`, { metric: untaken(namesOf(lanes)), above: 0, ...untakenFor(5) }),
       ];
     });
     this.whole('QueueBehind', 'page', 'What a queue holds is older than it may be, and grows older, or nobody takes it', parts);
@@ -291,11 +298,13 @@ function older(lanes: readonly Lane[], limit: number): IMetric {
   return new MathExpression({ expression, usingMetrics, period, label: 'seconds that the oldest hint is old, behind its limit' });
 }
 
-/** In how many of these queues hints can be taken, and none is. */
-function untaken(lanes: readonly Lane[]): IMetric {
+const namesOf = (lanes: readonly Lane[]): string[] => lanes.map(({ queueName }) => queueName);
+
+/** In how many of these queues messages can be taken, and none is. */
+function untaken(queueNames: readonly string[]): IMetric {
   const period = minutes(1);
-  const ready = named('ready', lanes.map(({ queueName }) => queue('ApproximateNumberOfMessagesVisible', queueName, 'Minimum', period)));
-  const taken = named('taken', lanes.map(({ queueName }) => queue('NumberOfMessagesReceived', queueName, 'Sum', period)));
+  const ready = named('ready', queueNames.map((name) => queue('ApproximateNumberOfMessagesVisible', name, 'Minimum', period)));
+  const taken = named('taken', queueNames.map((name) => queue('NumberOfMessagesReceived', name, 'Sum', period)));
   const ids = Object.keys(taken);
   const each = Object.keys(ready).map((id, index) => `IF(FILL(${id}, 0) > 0 AND FILL(${ids[index]}, 0) == 0, 1, 0)`);
   return new MathExpression({ expression: each.join(' + '), usingMetrics: { ...ready, ...taken }, period, label: 'queues that nobody takes from' });

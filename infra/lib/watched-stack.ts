@@ -25,6 +25,8 @@ export interface WatchedStack {
   /** Where the functions' own metrics are. */
   readonly namespace: string;
   readonly lanes: readonly Lane[];
+  /** The queue of shards that a tick hands out to further invocations of the sweeper. */
+  readonly sweepsQueue: string;
   readonly deadLetterQueues: readonly string[];
   readonly functions: Record<FunctionWord, string>;
   /** The group of schedules that the dead man's switch is alone in; none where the stack has no switch. */
@@ -54,6 +56,7 @@ export function fromOutputs(file: string): WatchedStack {
     stackName: stack.StackName,
     namespace: `Minutehand/${stack.StackName}`,
     lanes: laneIds.map(({ priority, long, id }) => ({ priority, long, queueName: lastOf(output(`${id}QueueUrl`)) })),
+    sweepsQueue: lastOf(output('SweepsQueueUrl')),
     deadLetterQueues: output('DeadLetterQueueNames').split(','),
     functions: {
       api: output('ApiFunctionName'),
@@ -73,6 +76,7 @@ export function fromTemplate(stackName: string, template: CfnInclude): WatchedSt
     stackName,
     namespace: Fn.join('/', ['Minutehand', stackName]),
     lanes: laneIds.map(({ priority, long, id }) => ({ priority, long, queueName: queue(`${id}Queue`) })),
+    sweepsQueue: queue('SweepsQueue'),
     deadLetterQueues: [...laneIds.map(({ id }) => queue(`${id}DeadLetters`)), queue('SweepsDeadLetters')],
     functions: { api: lambda('ApiFunction'), sweeper: lambda('SweeperFunction'), executor: lambda('ExecutorFunction') },
     // By its name and not by the resource, which a parameter may leave out: then nothing is counted under it.

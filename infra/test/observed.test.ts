@@ -17,6 +17,7 @@ type Resource = { Type: string; Properties: Record<string, any> };
 const lanes = ['Critical', 'High', 'Normal', 'Low'].flatMap((word) => [`${word}`, `${word}Long`]);
 const outputs = {
   ...Object.fromEntries(lanes.map((lane) => [`${lane}QueueUrl`, `https://sqs.eu-west-1.amazonaws.com/1/prod-${lane}`])),
+  SweepsQueueUrl: 'https://sqs.eu-west-1.amazonaws.com/1/prod-Sweeps',
   DeadLetterQueueNames: [...lanes, 'Sweeps'].map((lane) => `prod-${lane}-dead`).join(','),
   StateTableName: 'prod-state',
   TimersTableName: 'prod-timers',
@@ -102,9 +103,47 @@ test('hints that nobody takes ring before they are old', () => {
   const all = ['Critical', 'High', 'Low', 'Normal'];
   assert.deepEqual(looked, [
     ['prod-CriticalWaits-NotTaken', ['prod-Critical', 'prod-CriticalLong'], 120, 2],
+    ['prod-SweepBehind-NotTaken', ['prod-Sweeps'], 300, 2],
     ['prod-QueueBehind-ShortNotTaken', of(all, ''), 300, 2],
     ['prod-QueueBehind-LongNotTaken', of(all, 'Long'), 300, 2],
   ]);
+});
+
+/**
+ * Tried: the alarm by age alone, which says nothing of a shard that has no pass; without what was received; the last five minutes, two of which are not
+ * counted yet; ten minutes, at the end of which the first group has expired.
+ */
+test('shards that are handed out to nobody ring, and those that wait for seconds do not', () => {
+  const resources = over();
+  const { Properties } = ofType(resources, 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-SweepBehind-NotTaken')!;
+  const stats = Properties['Metrics'].filter((metric: any) => metric.MetricStat);
+  const { Expression } = Properties['Metrics'].find((metric: any) => metric.Expression);
+  type Minute = { ApproximateNumberOfMessagesVisible?: number; NumberOfMessagesReceived?: number };
+  const rings = (minutes: Minute[]) => {
+    const bad = minutes.slice(-Properties['EvaluationPeriods']).filter((minute) => {
+      const worth = Expression.replaceAll(/FILL\((\w+), 0\)/g, (_: string, id: string) => {
+        const { MetricName } = stats.find(({ Id }: any) => Id === id).MetricStat.Metric;
+        return minute[MetricName as keyof Minute] ?? 0;
+      }).replaceAll('AND', '&&');
+      return new Function('IF', `return ${worth}`)((condition: boolean, so: number, otherwise: number) => (condition ? so : otherwise)) > Properties['Threshold'];
+    });
+    return bad.length >= Properties['DatapointsToAlarm'];
+  };
+  const minutes = (count: number, minute: Minute) => Array.from({ length: count }, () => minute);
+  const notCounted = minutes(2, {});
+
+  assert.ok(rings([...minutes(5, { ApproximateNumberOfMessagesVisible: 60 }), ...notCounted]));
+  assert.ok(!rings(minutes(7, {})), 'with ShardsPerSweep=64 nothing is sent there');
+  assert.ok(!rings(minutes(7, { ApproximateNumberOfMessagesVisible: 0, NumberOfMessagesReceived: 0 })));
+  assert.ok(!rings(minutes(7, { ApproximateNumberOfMessagesVisible: 15, NumberOfMessagesReceived: 15 })), 'each minute for some seconds');
+  assert.ok(!rings([...minutes(4, { ApproximateNumberOfMessagesVisible: 15 }), ...minutes(3, { ApproximateNumberOfMessagesVisible: 15, NumberOfMessagesReceived: 75 })]));
+
+  const [, kept] = /\n  SweepsQueue:\n(?:    .*\n)*?      MessageRetentionPeriod: (\d+)\n/.exec(readFileSync(TEMPLATE, 'utf8'))!;
+  assert.ok(Properties['EvaluationPeriods'] * stats[0].MetricStat.Period < Number(kept), 'one group that nobody takes is there for long enough');
+  const [whole] = ofType(resources, 'AWS::CloudWatch::CompositeAlarm').filter(({ Properties }) => Properties['AlarmName'] === 'prod-SweepBehind');
+  const rule = JSON.stringify(whole!.Properties['AlarmRule']);
+  assert.match(rule, /OR/);
+  assert.deepEqual([...rule.matchAll(/SweepBehind(Late|NotTaken)/g)].map(([, part]) => part).sort(), ['Late', 'NotTaken']);
 });
 
 /** A share of each priority's own would have one late start of three wake somebody. */
