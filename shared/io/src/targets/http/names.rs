@@ -38,9 +38,13 @@ const THREADS: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Names(Arc<Shared>);
 
+/// The C library's lookup, which holds its thread until it is over.
+type CLibrary = fn(&str) -> io::Result<Vec<IpAddr>>;
+
 #[derive(Debug)]
 struct Shared {
     system: System,
+    c_library: CLibrary,
     at_once: Shares<Tenant>,
     threads_of_a_tenant: Shares<Tenant>,
     threads: Arc<Semaphore>,
@@ -50,12 +54,19 @@ struct Shared {
 impl Names {
     /// By this machine's hosts file and name servers.
     pub(super) fn of_this_machine() -> Self {
-        Self::of(System::of_this_machine())
+        Self::of(System::of_this_machine(), by_getaddrinfo)
     }
 
-    fn of(system: System) -> Self {
+    /// With a C library that answers as it is told.
+    #[cfg(test)]
+    pub(super) fn by_c_library(c_library: CLibrary) -> Self {
+        Self::of(System::of_this_machine(), c_library)
+    }
+
+    fn of(system: System, c_library: CLibrary) -> Self {
         Self(Arc::new(Shared {
             system,
+            c_library,
             at_once: Shares::new(AT_ONCE),
             threads_of_a_tenant: Shares::new(THREADS_OF_A_TENANT),
             threads: Arc::new(Semaphore::new(THREADS)),
@@ -103,14 +114,18 @@ impl Names {
     async fn by_the_c_library(&self, tenant: &Tenant, host: &str) -> Result<Vec<IpAddr>, String> {
         let share = self.0.threads_of_a_tenant.take(tenant).await;
         let thread = Arc::clone(&self.0.threads).acquire_owned().await.expect("nobody closes it");
-        let host = host.to_owned();
+        let (ask, host) = (self.0.c_library, host.to_owned());
         let asked = tokio::task::spawn_blocking(move || {
             let _held = (share, thread);
-            (host.as_str(), 0).to_socket_addrs().map(|found| found.map(|address| address.ip()).collect())
+            ask(&host)
         });
         let found: io::Result<Vec<IpAddr>> = asked.await.map_err(|error| error.to_string())?;
         found.map(sorted).map_err(|error| error.to_string())
     }
+}
+
+fn by_getaddrinfo(host: &str) -> io::Result<Vec<IpAddr>> {
+    (host, 0).to_socket_addrs().map(|found| found.map(|address| address.ip()).collect())
 }
 
 /// Names without a dot and those of the local link (RFC 6762) may be known to the machine in ways of which DNS is but one.

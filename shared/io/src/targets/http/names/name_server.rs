@@ -60,7 +60,7 @@ impl NameServer {
             let config = ResolverConfig::from_parts(None, vec![], vec![server.clone()]);
             Directory::new(hosts.lock().unwrap().take().unwrap_or_default(), config, ResolverOpts::default())
         };
-        Names::of(System::new(read, || vec![Some(SystemTime::UNIX_EPOCH)]))
+        Names::of(System::new(read, || vec![Some(SystemTime::UNIX_EPOCH)]), super::by_getaddrinfo)
     }
 
     /// The names that begin so, and were asked for.

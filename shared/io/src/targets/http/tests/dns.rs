@@ -1,5 +1,9 @@
 //! Calls by name, with a name server that answers for some names, and never for others.
 
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use tokio::task::JoinSet;
 
 use super::super::names::Names;
@@ -128,4 +132,41 @@ async fn a_name_without_a_dot_is_looked_up_by_the_machine() {
     let found = names.addresses(&Tenant::new("one").unwrap(), "no-such-machine-as-this").await;
 
     assert!(found.is_err(), "{found:?}");
+}
+
+static DEAD_AT_ONCE: AtomicUsize = AtomicUsize::new(0);
+static MOST_DEAD_AT_ONCE: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks for a dead name for as long as the test may last, as the C library may for half a minute.
+fn slow_for_the_dead(host: &str) -> io::Result<Vec<IpAddr>> {
+    if host.starts_with("dead") {
+        MOST_DEAD_AT_ONCE.fetch_max(DEAD_AT_ONCE.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(SOON * 2);
+        DEAD_AT_ONCE.fetch_sub(1, Ordering::SeqCst);
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(vec![Ipv4Addr::LOCALHOST.into()])
+}
+
+/// Removed: a tenant's share of the threads (`threads_of_a_tenant`). Sixteen of them were held at a time, and four tenants held all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenants_dead_names_without_a_dot_hold_four_threads() {
+    let names = Names::by_c_library(slow_for_the_dead);
+    let mut dead = JoinSet::new();
+    for number in 0..100 {
+        let names = names.clone();
+        dead.spawn(async move { names.addresses(&Tenant::new("noisy").unwrap(), &format!("dead-{number}")).await });
+    }
+    while DEAD_AT_ONCE.load(Ordering::SeqCst) < 4 {
+        tokio::task::yield_now().await;
+    }
+
+    let begin = Instant::now();
+    let found = names.addresses(&Tenant::new("quiet").unwrap(), "printer").await;
+    let took = begin.elapsed();
+
+    assert_eq!(found, Ok(vec![Ipv4Addr::LOCALHOST.into()]));
+    assert!(took < SOON, "{took:?}");
+    assert_eq!(MOST_DEAD_AT_ONCE.load(Ordering::SeqCst), 4);
+    dead.shutdown().await;
 }
