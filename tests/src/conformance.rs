@@ -79,6 +79,7 @@ macro_rules! store_facts {
                 who_saw_a_former_life_can_neither_replace_nor_delete_the_next,
                 who_saw_a_former_life_of_a_slot_does_not_delete_the_next,
                 what_is_written_once_can_be_deleted,
+                what_is_written_once_is_written_again_only_by_who_has_seen_it,
                 an_update_that_the_stores_cannot_mean_alike_is_illegal,
                 a_deleted_run_is_listed_no_more,
             }

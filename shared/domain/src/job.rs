@@ -267,6 +267,11 @@ impl Job {
         is_gone.then(|| self.changed_at + outlived_by_runs(terms) + kept)
     }
 
+    /// The same of its payload where that lies beside it: whatever was begun while the job was there has ended by then.
+    pub fn payload_expires_at(&self) -> Option<Moment> {
+        self.expires_at().map(|gone| gone + outlived_by_runs(&self.definition.terms))
+    }
+
     /// The workflow whose own job it is.
     pub fn workflow(&self) -> Option<WorkflowId> {
         match self.definition.target {

@@ -5,12 +5,16 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
-use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::id::{JobId, Owner, RunKey, Tenant};
+use minutehand_domain::job::Job;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::retention::RENEWED_AFTER;
 use minutehand_domain::run::Run;
-use minutehand_io::store::{Guard, KeptBody, Put, RunBody, Seen, Store as _};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Beneath, Guard, KeptBody, Put, RunBody, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
+
+use crate::lookup::job_of;
 
 /// The run that a body is of, which may not be born yet.
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +43,33 @@ pub async fn keep<D: Ports>(
     let Some(json) = json else { return Ok(Body::Empty) };
     let (body, apart) = Body::split(json, limit);
     if let Some(json) = apart {
-        let key = (job, json.digest());
-        // Where it stands already it is the same.
-        let _put = ports.store().put(tenant, key, &KeptBody { json }, Guard::Absent).await?;
+        put_beside(ports, tenant, job, json).await?;
     }
     Ok(body)
+}
+
+/// Where it stands already it is the same; but a former life of the job may have left it, and then it goes before long: so it is written again.
+async fn put_beside<D: Ports>(ports: &D, tenant: &Tenant, job: JobId, json: Json) -> Result<(), Fault> {
+    let (key, body) = ((job, json.digest()), KeptBody { json });
+    let mut guard = Guard::Absent;
+    while let Put::Conflict(there) = ports.store().put(tenant, key, &body, guard).await? {
+        guard = there.map_or(Guard::Absent, |there| there.guard());
+    }
+    Ok(())
+}
+
+/// Lets the payload of a deleted job go when nobody can need it any more. Only behind the head that says so, or a delete that is refused would
+/// take what runs of a live job are given; and not by whoever slept until the job is gone, when another of its id may have been given the same.
+/// Who dies before it leaves it there for ever.
+pub(crate) async fn let_go<D: Ports>(ports: &D, job: &Job) -> Result<(), Fault> {
+    let (Some(until), Body::Apart(digest)) = (job.payload_expires_at(), &job.definition.payload) else { return Ok(()) };
+    let key = (job.id, *digest);
+    let Some(seen) = ports.store().get::<KeptBody>(&job.tenant, key).await? else { return Ok(()) };
+    if job.expires_at() > Some(ports.clock().now()) {
+        let (guard, body) = (seen.guard(), Beneath::until(seen.item, until));
+        let _or_it_is_gone = ports.store().put(&job.tenant, key, &body, guard).await?;
+    }
+    Ok(())
 }
 
 /// The same of a run's.
@@ -76,14 +102,33 @@ pub async fn fetch<D: Ports>(ports: &D, tenant: &Tenant, job: JobId, body: &Body
         Body::Inside(json) => Ok(Some(json.clone())),
         Body::Apart(digest) => match ports.store().get::<KeptBody>(tenant, (job, *digest)).await? {
             Some(seen) => Ok(Some(seen.item.json)),
-            None => Err(Fault::unreadable("store", "a body that was written first is not there")),
+            None => Err(not_there()),
         },
     }
+}
+
+fn not_there() -> Fault {
+    Fault::unreadable("store", "a body that was written first is not there")
 }
 
 /// The same of a run's.
 pub async fn fetch_of<D: Ports>(ports: &D, run: &Run, body: &Body) -> Result<Option<Json>, Fault> {
     fetch_by(ports, &run.tenant, run.key, body).await
+}
+
+/// What a run was given, for people to see. A run that is over may be kept for longer than its job and what lay beside that: the parameters of a
+/// workflow's run, which are its job's. Whoever goes on with it needs them, and is not told that there are none.
+pub async fn shown_of<D: Ports>(ports: &D, run: &Run, given: &Body) -> Result<Option<Json>, Fault> {
+    match fetch_of(ports, run, given).await {
+        Err(why) if why == not_there() && run.is_finished() && outlives_its_job(ports, run).await? => Ok(None),
+        fetched => fetched,
+    }
+}
+
+/// Whether its job is gone, though another of the same id may have been made since.
+async fn outlives_its_job<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
+    let Owner::Job(id) = run.key.owner() else { return Ok(false) };
+    Ok(job_of(ports, &run.tenant, id).await?.is_none_or(|job| run.could_begin_at() < job.created_at))
 }
 
 /// The same of a run of which no more is known.

@@ -519,6 +519,9 @@ impl Store for Port {
         let place = self.place_of(&U::Item::place(&key));
         let update = async {
             let updated = self.store().update(tenant, key.clone(), update).await?;
+            if let Updated::Done(seen) = &updated {
+                self.world.ttl().note(tenant, &key, &seen.item);
+            }
             self.trace(|| format!("update {} {key:?} done {}", U::Item::KIND, matches!(updated, Updated::Done(_))));
             self.tries_twice().await;
             Ok(updated)

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
-use minutehand_domain::body::Json;
+use minutehand_domain::body::{Body, Json};
 use minutehand_domain::calendar::{AsSeen, CalendarName, Goes, Rules, Shared};
 use minutehand_domain::callback::{Callback, CallbackPlace, End};
 use minutehand_domain::catch_up::CatchUp;
@@ -51,9 +51,10 @@ use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::metrics::Measure;
 use minutehand_io::queues::Delivery as Delivered;
-use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunBody, RunsOf, Seen, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Guard, KeptBody, Line as OfferLine, RunBody, RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::{Violation, callbacks};
+use minutehand_protocol::bodies::shown_of;
 use minutehand_protocol::calendar::change::{Gone, Put as PutCalendar, delete as delete_calendar, put as put_calendar};
 use minutehand_protocol::chain::links::promise_gap;
 use minutehand_protocol::day::day_of;
@@ -284,6 +285,10 @@ pub fn fails_after(process: &'static str, port: &'static str) -> Line {
     line(process, port, Phase::After, Fate::Fault)
 }
 
+fn large_payload() -> Json {
+    Json::of(&"x".repeat(600).into())
+}
+
 /// What a process answers, once it has.
 #[derive(Clone)]
 pub struct Answer<T>(Arc<Mutex<Option<Result<T, Fault>>>>);
@@ -429,7 +434,7 @@ impl Stage {
                 id: stage.id,
                 schedule: Schedule::new(&stage.wish.plan, now).expect("a plan that fires"),
                 definition: stage.wish.definition(),
-                payload: stage.wish.large_payload.then(|| Json::of(&"x".repeat(600).into())),
+                payload: stage.wish.large_payload.then(large_payload),
                 fingerprint: Fingerprint::of(&request.to_string(), "", ""),
                 trace: None,
                 now,
@@ -596,6 +601,12 @@ impl Stage {
         self.sim.at(moment(at).millis(), move |_| world.expire(moment(at)));
     }
 
+    /// What DynamoDB's TTL deletes by that second is gone: each for itself, and nothing with it.
+    pub fn expire_by_the_clock(&self, at: i64) {
+        let world = self.world.clone();
+        self.sim.at(moment(at).millis(), move |_| world.expire_by_the_clock(moment(at)));
+    }
+
     /// A repair through the API of somebody who goes on meanwhile.
     pub fn repair(&self, at: i64, name: &'static str) -> Answer<Repaired> {
         self.act(at, name, |ports| async move {
@@ -612,6 +623,12 @@ impl Stage {
             let promised = promise_gap(&ports, &job, next).await?;
             Ok(promised.map(|(gap, _timer)| second(gap.millis())))
         })
+    }
+
+    /// What a run is shown to have been given that was given what its job is, as it lay beside that.
+    pub fn show_what_was_given(&self, at: i64, name: &'static str, run: Run) -> Answer<Option<Json>> {
+        let given = Body::Apart(large_payload().digest());
+        self.act(at, name, move |ports| async move { shown_of(&ports, &run, &given).await })
     }
 
     pub fn forget_hints(&self, at: i64, name: &'static str) -> Answer<()> {
@@ -715,6 +732,12 @@ impl Stage {
     pub fn body(&self, key: RunKey, json: &Json) -> Option<RunBody> {
         let kept = self.world.whole_store().get::<RunBody>(&self.tenant, (key, json.digest()));
         at_once(kept).expect("memory").map(|seen| seen.item)
+    }
+
+    /// Whether its large payload lies beside the job.
+    pub fn keeps_its_payload(&self) -> bool {
+        let kept = self.world.whole_store().get::<KeptBody>(&self.tenant, (self.id, large_payload().digest()));
+        at_once(kept).expect("memory").is_some()
     }
 
     /// The run of an instant that is no whole second.

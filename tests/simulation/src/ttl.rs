@@ -1,5 +1,5 @@
-//! The TTL of the table: what lies beneath a run is deleted by the clock alone, whether its run is over or not. One machine's store, on which the
-//! simulation runs, deletes it with its run and keeps no such instant.
+//! The TTL of the table: each thing is deleted by the clock alone, also what lies beneath a run that is not over. One machine's store, on which the
+//! simulation runs, deletes that with its run and keeps no such instant.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,10 +19,10 @@ pub(crate) struct Ttl(BTreeMap<String, (Moment, Delete)>);
 type Delete = Box<dyn Fn(&MemoryStore) + Send>;
 
 impl Ttl {
-    /// Something was written. What one machine's store deletes by an instant too is left to that.
+    /// Something was written.
     pub(crate) fn note<T: Item>(&mut self, tenant: &Tenant, key: &T::Key, item: &T) {
         let lies = || format!("{} {} {key:?}", tenant.as_str(), T::KIND);
-        match item.given_up_at().filter(|_| item.expires_at().is_none()) {
+        match item.given_up_at() {
             Some(at) => drop(self.0.insert(lies(), (at, delete::<T>(tenant, key)))),
             None if self.0.is_empty() => {}
             None => drop(self.0.remove(&lies())),

@@ -199,6 +199,11 @@ impl World {
     /// What has expired is gone: what one machine deletes, with all that lies beneath it, and what the table's TTL takes by itself.
     pub fn expire(&self, now: Moment) {
         at_once(self.whole_store().sweep_expired(now, usize::MAX)).expect("memory");
+        self.expire_by_the_clock(now);
+    }
+
+    /// The same of the table's TTL alone.
+    pub fn expire_by_the_clock(&self, now: Moment) {
         self.ttl().expire(now, self.whole_store());
     }
 

@@ -13,7 +13,9 @@ use minutehand_domain::id::{JobId, Worker};
 use minutehand_domain::run::{Holder, Lease, Run, State};
 use minutehand_io::Fault;
 use minutehand_io::store::update::{Action, Condition, Expression, Value};
-use minutehand_io::store::{Across, Deleted, ExtendLease, Guard, KeptBody, Put, Seen, Store, Updated, Version};
+use minutehand_io::store::{
+    Across, Beneath, Deleted, ExtendLease, Guard, KeptBody, Put, Seen, Store, Updated, Version,
+};
 use tokio::task::JoinSet;
 
 use self::join::{Close, Join};
@@ -209,6 +211,24 @@ pub async fn who_saw_a_former_life_of_a_slot_does_not_delete_the_next<S: Store>(
 
     assert_eq!(delete(former.version).await, Deleted::Conflict(Some(next.clone())));
     assert_eq!(delete(next.version).await, Deleted::Done);
+}
+
+/// As it is: until when it is of use may be another. Tried: with the guard left out, DynamoDB refuses it for ever, and the embedded store too.
+pub async fn what_is_written_once_is_written_again_only_by_who_has_seen_it<S: Store>(store: Arc<S>) {
+    let (tenant, json) = (tenant(), Json::null());
+    let (key, kept) = ((job_id(1), json.digest()), KeptBody { json });
+    let put = async |guard| store.put(&tenant, key, &kept, guard).await.unwrap();
+    let there = Seen { item: kept.clone(), version: Version::ONLY };
+
+    assert_eq!(put(there.guard()).await, Put::Conflict(None), "it is not there");
+    assert_eq!(put(Guard::Absent).await, Put::Written(Version::ONLY));
+    assert_eq!(put(Guard::Absent).await, Put::Conflict(Some(there.clone())));
+    assert_eq!(put(there.guard()).await, Put::Written(Version::ONLY));
+    let until = Beneath::until(kept.clone(), at(9));
+    let put = store.put(&tenant, key, &until, there.guard()).await.unwrap();
+
+    assert_eq!(put, Put::Written(Version::ONLY));
+    assert_eq!(store.get::<KeptBody>(&tenant, key).await.unwrap(), Some(there));
 }
 
 pub async fn what_is_written_once_can_be_deleted<S: Store>(store: Arc<S>) {

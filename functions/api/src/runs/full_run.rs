@@ -62,7 +62,7 @@ impl FullRun {
     /// `job`: none for a task's and for a message, which are born with all that they are given.
     pub(crate) async fn load<D: Ports>(ports: &D, run: Run, job: Option<&Job>) -> Result<Self, Fault> {
         let payload = match (&run.payload, job) {
-            (Some(own), _) => bodies::fetch_of(ports, &run, own).await?,
+            (Some(own), _) => bodies::shown_of(ports, &run, own).await?,
             (None, Some(job)) => bodies::fetch(ports, &run.tenant, job.id, &job.definition.payload).await?,
             (None, None) => None,
         };

@@ -77,7 +77,7 @@ impl Whole {
             (None, payload) => payload.as_ref(),
         };
         let params = match given {
-            Some(given) => bodies::fetch_of(ports, run, given).await?,
+            Some(given) => bodies::shown_of(ports, run, given).await?,
             None => None,
         };
         let output = bodies::fetch_of(ports, run, run.result()).await?;

@@ -188,9 +188,10 @@ impl DynamoStore {
     }
 
     /// Writes what can only ever be written as it is: it bears no version.
-    async fn put_once<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T) -> Result<Put<T>, Fault> {
+    async fn put_once<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
         let attributes = attributes_of(tenant, item, self.listing)?;
-        match self.put_attributes(&keys::item::<T>(tenant, &key), attributes, nothing_stands_there()).await? {
+        let condition = if guard == Guard::Absent { nothing_stands_there() } else { something_stands_there() };
+        match self.put_attributes(&keys::item::<T>(tenant, &key), attributes, condition).await? {
             Written::Done => Ok(Put::Written(Version::ONLY)),
             Written::Refused(standing) => Ok(Put::Conflict(standing.map(seen).transpose()?)),
         }
@@ -222,7 +223,7 @@ impl Store for DynamoStore {
     /// When an answer is lost the SDK writes again, and meets what it wrote itself: that is no conflict.
     async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
         if T::IMMUTABLE {
-            return self.put_once(tenant, key, item).await;
+            return self.put_once(tenant, key, item, guard).await;
         }
         let (version, write) = (guard.next(Version::drawn(&SystemChance)), text(self.next_write()));
         let mut attributes = attributes_of(tenant, item, self.listing)?;

@@ -219,7 +219,7 @@ impl<E: Engine> Embedded<E> {
 
     /// An item that was written again since stands under another expiry, or under this one as another version; and so does one
     /// that was gone and made again, for no two lives share a version: then only this entry goes, and only if it is still the
-    /// one that was seen. With a run goes what lies beneath it.
+    /// one that was seen. With a run goes what lies beneath it, and with a job too.
     async fn delete_one(&self, Expired { entry, expiring }: Expired) -> Result<bool, Fault> {
         let Some(table) = Table::numbered(expiring.table) else { return Ok(false) };
         let seen = engine::Guard::Stamped(Stamp::Version(expiring.version));
@@ -228,8 +228,10 @@ impl<E: Engine> Embedded<E> {
         let mut entries = vec![Entry { table: Table::Expiring, key: entry.clone(), value: None }];
         entries.extend(listed.iter().filter_map(|key| keys::letter_listed_at(key)).map(no_letter));
         entries.extend(listed.map(|key| Entry { table: Table::RunsByTime, key, value: None }));
-        if table == Table::Runs {
-            entries.extend(self.beneath_a_run(&expiring.key)?);
+        match table {
+            Table::Runs => entries.extend(self.all_in(keys::beneath_a_run(&expiring.key))?),
+            Table::Heads => entries.extend(self.bodies_of(&expiring.key)?),
+            _ => {}
         }
         let change = Change::Guarded(guard, Made { value: None, entries });
         if self.apply(Write { table, key: expiring.key, change }).await?.is_made() {
@@ -240,10 +242,23 @@ impl<E: Engine> Embedded<E> {
         Ok(false)
     }
 
-    /// What was written of a run beside it: nobody asks for that when the run is gone.
-    fn beneath_a_run(&self, run: &[u8]) -> Result<Vec<Entry>, Fault> {
+    /// The bodies that lie beside a job: nobody asks for them when the job is gone, and whoever makes it anew finds it gone with them, and writes
+    /// his own. A run that is kept for longer may have been given one of them: where any is left they stay, for ever.
+    fn bodies_of(&self, job: &[u8]) -> Result<Vec<Entry>, Fault> {
+        let beneath = |table| (table, keys::beneath(job.to_vec()));
+        let mut has_runs = false;
+        let (runs, span) = beneath(Table::Runs);
+        self.engine.walk(runs, &span, |_, _| {
+            has_runs = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        if has_runs { Ok(Vec::new()) } else { self.all_in(vec![beneath(Table::Bodies)]) }
+    }
+
+    /// What lies there, erased.
+    fn all_in(&self, spans: Vec<(Table, Span)>) -> Result<Vec<Entry>, Fault> {
         let mut found = Vec::new();
-        for (table, span) in keys::beneath_a_run(run) {
+        for (table, span) in spans {
             self.engine.walk(table, &span, |key, _| {
                 found.push(Entry { table, key: key.to_vec(), value: None });
                 Ok(ControlFlow::Continue(()))
@@ -477,10 +492,12 @@ impl<E: Engine> Store for Embedded<E> {
 
     async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
         let first = if T::IMMUTABLE { Version::ONLY } else { self.engine.first_version() };
-        let (spot, version) = (Spot::of::<T>(tenant, &key, self.codec), guard.next(first));
+        let version = if T::IMMUTABLE { Version::ONLY } else { guard.next(first) };
+        let spot = Spot::of::<T>(tenant, &key, self.codec);
         let made = spot.made(item, guard, version)?;
         let guard = match guard {
             Guard::Absent => engine::Guard::Nothing,
+            Guard::Seen(_) if T::IMMUTABLE => engine::Guard::Something,
             Guard::Seen(seen) => engine::Guard::Stamped(stamp_of::<T>(seen)),
         };
         match self.apply(spot.write(Change::Guarded(guard, made))).await? {

@@ -29,7 +29,8 @@ pub trait Item: Stored {
     /// Which of its attributes are sets of words, so that one can be put in or taken out without reading the others. An
     /// empty one is no attribute: its shape says `#[serde(default)]`.
     const SETS: &'static [&'static str] = &[];
-    /// Written once, as it is for ever: it bears no version, so that keeping it costs no byte of one.
+    /// Written once, as it is for ever: it bears no version, so that keeping it costs no byte of one. Whoever has seen it may write it again as it
+    /// is: until when it is of use may be another.
     const IMMUTABLE: bool = false;
 
     /// What tells it from its tenant's others of its kind.

@@ -17,6 +17,7 @@ use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::following::{leave, list_first};
+use crate::bodies;
 use crate::chain::dispatch::dispatch_if_near;
 use crate::chain::forgetting::record_forgotten;
 use crate::chain::taken::record_taken;
@@ -108,6 +109,11 @@ async fn change_as_seen<D: Ports>(
         return Ok(None);
     }
     ports.events().emit(&Event::Job { job: &next, what: word_for(&change) });
+    if change == Change::Delete
+        && let Err(fault) = bodies::let_go(ports, &next).await
+    {
+        tracing::warn!(tenant = next.tenant.as_str(), job = %next.id, %fault, "the payload of a deleted job stays");
+    }
     if let Some((front, _)) = job.follows() {
         let _whoever_settles_an_end_does_it_again = leave(ports, &next, front).await;
     }

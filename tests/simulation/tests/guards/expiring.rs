@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use minutehand_domain::body::Json;
 use minutehand_domain::catch_up::CatchUp;
-use minutehand_domain::job::Change;
+use minutehand_domain::job::{Change, Status};
 use minutehand_domain::run::effect::Answer;
 use minutehand_judge::graph::{Does, Flow, Step};
+use minutehand_protocol::job::create::Created;
 use minutehand_protocol::run::lease::Said;
+use minutehand_protocol::run::on_demand::Answered;
 use minutehand_protocol::run::take::Taken;
 use minutehand_simulation::dice::Dice;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
-use minutehand_simulation::stage::{Stage, Wish, dies_after, moment};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, moment, sleeps_after};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 86_400;
@@ -215,6 +217,145 @@ fn what_was_done_is_known_to_a_run_that_nobody_looks_at_for_months() {
 
     assert_eq!((last.run.fence, last.checkpoint.as_ref().map(Json::as_str)), (101, Some("1")));
     assert!(is_known(&stage, due + 8, "worker", &last));
+}
+
+/// A job's head goes, by whatever it says, 97 days after it was deleted; and nobody needs its payload 67 days behind that.
+const HEAD_GOES: i64 = 100 + 97 * DAY;
+const PAYLOAD_GOES: i64 = HEAD_GOES + 67 * DAY;
+
+fn with_a_large_payload(script: impl IntoIterator<Item = Line>) -> Stage {
+    let stage = Stage::new(kept_for_a_day(Wish { large_payload: true, ..Wish::on_demand() }), script);
+    stage.create(0, "creator");
+    stage
+}
+
+/// On one machine what lies beside a job goes with it, in one commit: also what an edit has left there.
+///
+/// Removed (`bodies-go-with-their-job`): with a job goes nothing. Its payloads stayed for ever.
+#[test]
+fn the_payloads_of_a_deleted_job_go_with_it_on_one_machine() {
+    let stage = with_a_large_payload([]);
+    stage.ask(10, "asker");
+    stage.redefine(60, "editor", &kept_for_a_day(Wish::on_demand()));
+    stage.change(100, "deleter", Change::Delete);
+
+    stage.expire(HEAD_GOES - 60);
+    stage.play_to(HEAD_GOES - 59);
+    let before = (stage.head().is_some(), stage.keeps_its_payload());
+    stage.expire(HEAD_GOES + 60);
+    stage.play_to(HEAD_GOES + 61);
+
+    assert_eq!((before, stage.head(), stage.keeps_its_payload()), ((true, true), None, false));
+}
+
+/// A run is kept for a year, and the job that was changed since for less: the run may have been given what lies beside the job.
+///
+/// Removed (`bodies-stay-with-runs`): with a job all of that goes, whatever is left of it.
+#[test]
+fn what_a_run_may_have_been_given_stays_though_its_job_has_gone() {
+    let stage = Stage::new(Wish { large_payload: true, kept: Some(365), ..Wish::on_demand() }, []);
+    stage.create(0, "creator");
+    let run = stage.ask(10, "asker");
+    stage.sweep_each_minute(15..60);
+    stage.redefine(60, "editor", &kept_for_a_day(Wish::on_demand()));
+    stage.change(100, "deleter", Change::Delete);
+
+    stage.expire(HEAD_GOES + 60);
+    stage.play_to(HEAD_GOES + 61);
+
+    let Answered::Queued(run) = run.given() else { panic!("it is queued") };
+    assert!(stage.read(run.key).is_some_and(|run| run.is_finished()));
+    assert_eq!((stage.head(), stage.keeps_its_payload()), (None, true));
+}
+
+/// On DynamoDB it says when it goes, and outlives its job for as long as a run may go on that was begun while the job was there.
+///
+/// Removed (`payloads-of-deleted-jobs-go`): nothing is said of it. It stayed for ever.
+#[test]
+fn the_payload_of_a_deleted_job_goes_by_the_clock_when_no_run_can_need_it() {
+    let stage = with_a_large_payload([]);
+    stage.change(100, "deleter", Change::Delete);
+
+    stage.expire_by_the_clock(PAYLOAD_GOES - 60);
+    stage.play_to(PAYLOAD_GOES - 59);
+    let before = (stage.head(), stage.keeps_its_payload());
+    stage.expire_by_the_clock(PAYLOAD_GOES + 60);
+    stage.play_to(PAYLOAD_GOES + 61);
+
+    assert_eq!((before, stage.keeps_its_payload()), ((None, true), false));
+}
+
+/// A run that is over is kept for longer than its job and what lay beside that. Of one that is not over it is a fault that this is missing.
+///
+/// Removed (`shown-without-what-went`): what is missing is a fault, whoever asks. Nobody was shown the run.
+#[test]
+fn a_run_that_outlives_its_job_is_shown_without_what_went_with_that() {
+    let stage = with_a_large_payload([]);
+    let asked = stage.ask(10, "asker");
+    stage.sweep_each_minute(15..60);
+    stage.play_to(60);
+    let Answered::Queued(born) = asked.given() else { panic!("it is queued") };
+    let over = stage.read(born.key).expect("it is on record");
+    stage.change(100, "deleter", Change::Delete);
+
+    let before = stage.show_what_was_given(HEAD_GOES - DAY, "reader", over.clone());
+    stage.expire_by_the_clock(PAYLOAD_GOES + 60);
+    let behind = stage.show_what_was_given(PAYLOAD_GOES + 120, "reader", over);
+    let of_a_live_one = stage.show_what_was_given(PAYLOAD_GOES + 120, "reader", born);
+    stage.play_to(PAYLOAD_GOES + 121);
+
+    assert_eq!((before.given().is_some(), behind.given()), (true, None));
+    assert!(of_a_live_one.so_far().is_some_and(|answer| answer.is_err()));
+}
+
+/// The job is made anew when it is gone, and its payload is not yet.
+///
+/// Removed (`made-anew-keeps-its-payload`): what stands there already is the same, and is left. It went by what the former life had said of it.
+#[test]
+fn a_job_that_is_made_anew_keeps_the_payload_that_its_former_life_left() {
+    let stage = with_a_large_payload([]);
+    stage.change(100, "deleter", Change::Delete);
+    stage.expire_by_the_clock(HEAD_GOES + 60);
+    let again = stage.create(HEAD_GOES + 120, "creator");
+
+    stage.expire_by_the_clock(PAYLOAD_GOES + DAY);
+    stage.play_to(PAYLOAD_GOES + DAY + 1);
+
+    assert!(matches!(again.given(), Created::New(_)), "{:?}", again.given());
+    assert!(stage.keeps_its_payload());
+}
+
+/// Who deletes it dies before the head says so: the job lives.
+///
+/// Removed (`payloads-go-behind-the-head`): the payload is let go first. A live job had none.
+#[test]
+fn a_job_that_was_not_deleted_after_all_keeps_its_payload() {
+    let stage = with_a_large_payload([dies_before("deleter", "put_head")]);
+    stage.change(100, "deleter", Change::Delete);
+
+    stage.expire_by_the_clock(PAYLOAD_GOES + DAY);
+    stage.play_to(PAYLOAD_GOES + DAY + 1);
+
+    assert!(stage.job().is_some_and(|job| job.status == Status::Active));
+    assert!(stage.keeps_its_payload());
+}
+
+/// Who deleted it sleeps for months before the payload is let go, and by then the job has been made anew.
+///
+/// Removed (`payloads-go-before-the-job`): the payload is let go however late it is. The new job's went.
+#[test]
+fn who_sleeps_until_a_deleted_job_is_gone_takes_nothing_of_the_next() {
+    let asleep = u64::try_from(98 * DAY).expect("it is long");
+    let stage = with_a_large_payload([sleeps_after("deleter", "body", asleep)]);
+    stage.change(100, "deleter", Change::Delete);
+    stage.expire_by_the_clock(HEAD_GOES + 60);
+    let again = stage.create(HEAD_GOES + 120, "creator");
+
+    stage.expire_by_the_clock(PAYLOAD_GOES + DAY);
+    stage.play_to(PAYLOAD_GOES + DAY + 1);
+
+    assert!(matches!(again.given(), Created::New(_)), "{:?}", again.given());
+    assert!(stage.keeps_its_payload());
 }
 
 /// What a worker of this name takes at that second.

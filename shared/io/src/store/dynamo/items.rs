@@ -241,7 +241,7 @@ mod tests {
     use minutehand_domain::workflow::WorkflowId;
 
     use super::*;
-    use crate::store::{Beneath, RunBody};
+    use crate::store::{Beneath, KeptBody, RunBody};
 
     /// What is read with others, as a task's run with its workflow's, is gone before them. Removed: all go by their own instant, which is the same; an
     /// archived task said neither which it was nor of what.
@@ -295,6 +295,10 @@ mod tests {
         let body = attributes_of(&run.tenant, &body, Listing::ByHour).unwrap();
 
         let in_four_months = expiry(now + Duration::from_secs(120 * 86_400));
+        let payload = Beneath::until(KeptBody { json: Json::null() }, now);
+        let payload = attributes_of(&run.tenant, &payload, Listing::ByHour).unwrap();
+        assert_eq!(payload.get(EXPIRES_AT), Some(&expiry(now)), "of a job that was deleted");
+        assert_eq!(seen::<KeptBody>(payload).unwrap().item.json, Json::null());
         assert_eq!(body.get(EXPIRES_AT), Some(&in_four_months));
         assert_eq!(written.remove(EXPIRES_AT), Some(in_four_months));
         assert_eq!(written, alone);

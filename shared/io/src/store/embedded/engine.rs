@@ -98,6 +98,8 @@ pub struct Entry {
 pub enum Guard {
     Anything,
     Nothing,
+    /// Whatever it is: what is written once bears no stamp.
+    Something,
     Stamped(Stamp),
     /// Nothing, or a timer of this generation or an earlier one.
     NothingLater(u64),
@@ -192,6 +194,7 @@ impl Guard {
         match self {
             Self::Anything => true,
             Self::Nothing => standing.is_none(),
+            Self::Something => standing.is_some(),
             Self::Stamped(stamp) => standing.is_some_and(|value| stamp.is_on(value)),
             Self::NothingLater(generation) => {
                 standing.is_none_or(|value| generation_of_timer(value).is_some_and(|standing| standing <= generation))

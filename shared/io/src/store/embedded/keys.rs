@@ -144,12 +144,16 @@ pub(super) fn expired(now: Moment, behind: Option<Vec<u8>>) -> Span {
 
 /// What lies beneath the run under this key, of each kind that is written of a run beside it: their keys go on from the run's.
 pub(super) fn beneath_a_run(run: &[u8]) -> Vec<(Table, Span)> {
-    let below = |key: Vec<u8>| Span { from: key.clone(), to: behind_all(key), order: Order::Forward };
-    let attempts = (Table::Attempts, below(run.to_vec()));
+    let attempts = (Table::Attempts, beneath(run.to_vec()));
     let tenant = run.iter().position(|byte| *byte == 0).map_or(0, |end| end + 1);
     let (tenant, rest) = run.split_at(tenant);
-    let items = BENEATH_A_RUN.map(|kind| (Table::Items, below([tenant, kind.as_bytes(), &[0], rest].concat())));
+    let items = BENEATH_A_RUN.map(|kind| (Table::Items, beneath([tenant, kind.as_bytes(), &[0], rest].concat())));
     std::iter::once(attempts).chain(items).collect()
+}
+
+/// Whatever lies under a key that goes on from this one.
+pub(super) fn beneath(key: Vec<u8>) -> Span {
+    Span { from: key.clone(), to: behind_all(key), order: Order::Forward }
 }
 
 /// The kinds whose items say more of one run, and lie in the table for all.

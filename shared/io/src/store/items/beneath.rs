@@ -1,5 +1,5 @@
 //! What lies beneath a run, as it is written: with until when it is of use, for a store that deletes by the clock alone. That is no part of the
-//! item, and nobody who reads it is told: whoever deletes it with its run needs no such instant.
+//! item, and nobody who reads it is told: whoever deletes it with its run needs no such instant. The same of what lies beneath a job.
 
 use minutehand_domain::Moment;
 use minutehand_domain::run::Run;
@@ -19,6 +19,11 @@ pub struct Beneath<T> {
 impl<T> Beneath<T> {
     pub fn of(run: &Run, item: T, now: Moment) -> Self {
         Self { item, until: Some(run.needs_until(now)) }
+    }
+
+    /// Beneath a job that was deleted.
+    pub fn until(item: T, until: Moment) -> Self {
+        Self { item, until: Some(until) }
     }
 }
 
