@@ -13,6 +13,7 @@ pub mod dice;
 pub mod engine;
 pub mod fate;
 pub mod graphs;
+pub mod great_minute;
 pub mod history;
 mod hosting;
 mod machine;

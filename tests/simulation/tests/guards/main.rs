@@ -19,6 +19,7 @@ mod erasures;
 mod expiring;
 mod following;
 mod graphs;
+mod great_minutes;
 mod hinting;
 mod judging;
 mod letters;
