@@ -14,6 +14,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{AttemptError, Claimant, Run};
+use minutehand_domain::secret::{Label, Sealed, SecretValue};
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_domain::survey::Found;
 use minutehand_domain::target::HttpTarget;
@@ -36,6 +37,7 @@ use minutehand_io::store::{
 };
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::vault::key_file::KeyFile;
+use minutehand_io::vault::{Vault, VaultError};
 use minutehand_io::{Fault, Ports};
 use minutehand_judge::graph as judge;
 use minutehand_sweeper::Group;
@@ -62,7 +64,7 @@ pub struct SimPorts {
     port: Port,
     /// The real ones, over a simulated transport.
     targets: Arc<Callers<Port, Port>>,
-    vault: Arc<KeyFile>,
+    vault: SimVault,
     clock: ProcessClock,
     plans: Arc<Plans>,
     quotas: Arc<Quotas>,
@@ -97,7 +99,7 @@ impl SimPorts {
     fn through(port: Port) -> Self {
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
         let clock = ProcessClock::of(port.world.sim(), &port.process);
-        let vault = Arc::clone(port.world.vault());
+        let vault = SimVault { keys: Arc::clone(port.world.vault()), port: port.clone() };
         Self { port, targets, vault, clock, plans: Arc::default(), quotas: Arc::default(), rules: Arc::default() }
     }
 }
@@ -154,7 +156,7 @@ impl Ports for SimPorts {
     type Store = Port;
     type Queues = Port;
     type Targets = Callers<Port, Port>;
-    type Vault = KeyFile;
+    type Vault = SimVault;
     type Events = Port;
     type Clock = ProcessClock;
     type Chance = Port;
@@ -168,7 +170,7 @@ impl Ports for SimPorts {
     fn targets(&self) -> &Callers<Port, Port> {
         &self.targets
     }
-    fn vault(&self) -> &KeyFile {
+    fn vault(&self) -> &SimVault {
         &self.vault
     }
 
@@ -472,6 +474,25 @@ const EVERYWHERE: Place = Place { resource: Resource::State, shard: None, job: N
 
 fn at_shard(shard: u16) -> Place {
     Place { resource: Resource::Timers, shard: Some(shard), job: None }
+}
+
+/// The vault of the deployment, as far away as everything else.
+#[derive(Clone, Debug)]
+pub struct SimVault {
+    keys: Arc<KeyFile>,
+    port: Port,
+}
+
+impl Vault for SimVault {
+    async fn seal(&self, label: Label<'_>, value: &SecretValue) -> Result<Sealed, VaultError> {
+        self.port.step("seal", Phase::Before).await?;
+        self.keys.seal(label, value).await
+    }
+
+    async fn open(&self, label: Label<'_>, sealed: &Sealed) -> Result<SecretValue, VaultError> {
+        self.port.step("open", Phase::Before).await?;
+        self.keys.open(label, sealed).await
+    }
 }
 
 impl Store for Port {

@@ -11,6 +11,7 @@ pub mod graphs;
 mod letters;
 mod notified;
 mod operations;
+mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -43,7 +44,7 @@ use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::slot::{Bounds, Concurrency, Rate, Slot, SlotKey, SlotName};
-use minutehand_domain::target::{HttpTarget, Method, Target, Timeouts, WorkerTarget, WorkflowTarget};
+use minutehand_domain::target::{Header, HttpTarget, Method, Target, Timeouts, WorkerTarget, WorkflowTarget};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_executor::batch::{Handled, execute_batch};
@@ -118,10 +119,20 @@ pub struct Wish {
     pub after: Option<Telling>,
     /// Who is asked before its calls, and what becomes of an attempt where that says nothing of use.
     pub asks: Option<(Telling, OnError)>,
+    /// Whose calls have a header that says what the secret of the stage says.
+    pub secret: Option<Called>,
     /// What its health is made of.
     pub health: Extent,
     /// For how many days its runs are kept.
     pub kept: Option<u16>,
+}
+
+/// Who is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Called {
+    Target,
+    /// Who is asked before.
+    Hook,
 }
 
 /// Where the workers of a stage look.
@@ -150,6 +161,7 @@ impl Wish {
             told: None,
             after: None,
             asks: None,
+            secret: None,
             health: Extent::Newest,
             kept: None,
         }
@@ -196,7 +208,7 @@ impl Wish {
         let http = HttpTarget {
             url: "https://staged.example/".into(),
             method: Method::Post,
-            headers: BTreeMap::new(),
+            headers: self.headers(Called::Target),
             timeouts: Timeouts::default(),
         };
         let name = |name: &str| name.parse().expect("a name");
@@ -241,9 +253,15 @@ impl Wish {
         });
         let before = self.asks.map(|(telling, on_error)| {
             let timeout = Duration::from_secs(30);
-            BeforeHook { target: telling.target(), timeout, on_error }
+            let target = HttpTarget { headers: self.headers(Called::Hook), ..telling.target() };
+            BeforeHook { target, timeout, on_error }
         });
         Hooks { before, after }
+    }
+
+    fn headers(&self, of: Called) -> BTreeMap<String, Header> {
+        let names = (self.secret == Some(of)).then(|| ("x-key".to_owned(), Header::Secret(secrets::name())));
+        names.into_iter().collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who may begin a run, who may end it, and who must not call any more.
 
+use minutehand_domain::hook::OnError;
 use minutehand_domain::job::Change;
 use minutehand_domain::run::{Ending, Refusal};
 use minutehand_executor::Executed;
@@ -7,7 +8,10 @@ use minutehand_executor::batch::{Back, Handled};
 use minutehand_protocol::run::claim::Dropped;
 use minutehand_protocol::run::finish::Finished;
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_after, fails_before, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{
+    Called, Stage, Wish, dies_after, fails_after, fails_before, sleeps_after, sleeps_before,
+};
+use minutehand_simulation::telling::Telling;
 
 /// Guard **claim's condition**, `Guard::Absent`: both have read that there is no run before either writes one.
 ///
@@ -64,17 +68,44 @@ fn signing_secrets_that_cannot_be_read_cost_no_attempt() {
     costs_no_attempt(&Stage::new(Wish::once(60), [fails_before("executor", "signing")]));
 }
 
+/// The same of a secret that its call names: the table does not answer, or what opens it.
+///
+/// Removed (`material-before-the-claim`): it is read after the claim. The fault costs the attempt.
+#[test]
+fn a_named_secret_that_cannot_be_read_or_opened_costs_no_attempt() {
+    for fails in ["secret", "open"] {
+        let wish = Wish { secret: Some(Called::Target), ..Wish::once(60) };
+        costs_no_attempt(&Stage::new(wish, [fails_before("executor", fails)]));
+    }
+}
+
+/// The same of what the call of whoever is asked before takes.
+///
+/// Removed (`hooks-material-before-the-claim`): it is read after the claim. The fault costs the attempt.
+#[test]
+fn what_a_hooks_call_takes_costs_no_attempt_where_it_cannot_be_read_or_opened() {
+    for fails in ["secret", "open"] {
+        let asks = Some((Telling::LETS, OnError::Fail));
+        let wish = Wish { secret: Some(Called::Hook), asks, ..Wish::once(60) };
+        costs_no_attempt(&Stage::new(wish, [fails_before("executor", fails)]));
+    }
+}
+
 /// What the executor cannot read at first it reads two seconds later, and the run has had one attempt.
 fn costs_no_attempt(stage: &Stage) {
     stage.lose_hints(0..300);
+    stage.keep_secret(0);
     stage.create(0, "creator");
     stage.play_to(10);
 
     let first = stage.execute(60, "executor", &stage.hint(60));
+    stage.play_to(61);
+    let met = stage.state(60);
     stage.execute(62, "executor", &stage.hint(60));
     stage.play_to(80);
 
     assert!(matches!(first.so_far(), Some(Err(_))), "its hint is given back");
+    assert_eq!(met, "no record", "it is unclaimed");
     assert_eq!(stage.starts(), [(60, 62)]);
     assert_eq!((stage.state(60).as_str(), stage.run(60).unwrap().attempts.len()), ("succeeded", 1));
 }
