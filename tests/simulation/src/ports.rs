@@ -689,7 +689,7 @@ impl Store for Port {
             self.world.sim().count("page of all timers searched");
             Ok(found)
         };
-        self.pass("survey", at_shard(0), survey).await
+        self.pass("search", at_shard(0), survey).await
     }
 
     async fn discard<T: Item>(&self, tenant: &Tenant, key: T::Key, what: Discard) -> Result<(), Fault> {

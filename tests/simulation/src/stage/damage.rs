@@ -1,8 +1,8 @@
 //! Damage: an item is written over with what nobody can read, where it lies.
 
 use minutehand_domain::head::Head;
-use minutehand_domain::id::Tenant;
-use minutehand_domain::timer::TimerKey;
+use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::store::Store as _;
 
 use super::{Stage, moment};
@@ -29,6 +29,18 @@ impl Stage {
                 assert!(erased.expect("memory"));
             }
         });
+    }
+
+    /// So many other timers, of a month from now: more of them than a page holds.
+    pub fn strew_timers(&self, number: u32) {
+        for n in 0..number {
+            let mut id = [7; 16];
+            id[..4].copy_from_slice(&n.to_be_bytes());
+            let key = TimerKey::occurrence(JobId::from_bytes(id), moment(30 * 86_400 + i64::from(n)));
+            let stamp = TimerStamp { generation: 1, written: moment(0) };
+            let timer = Timer { key, tenant: self.tenant.clone(), stamp, parent: None };
+            at_once(self.world.store_of_today().put_timer(&timer)).expect("memory");
+        }
     }
 
     pub fn damage_head(&self, at: i64) {

@@ -2,8 +2,9 @@
 
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::job::{Change, Status};
+use minutehand_simulation::fate::Line;
 use minutehand_simulation::setting::{Host, Lambda, Setting};
-use minutehand_simulation::stage::{Stage, Wish, dies_after, sleeps_after};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, sleeps_after};
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
@@ -130,7 +131,9 @@ fn a_cursor_that_is_not_believed_is_replaced_at_once() {
 
 /// Nobody laid cursors, and the table holds timers of hours ago.
 ///
-/// Removed: a missing cursor begins an hour ago. On one machine and on AWS, the job of three hours ago never ran.
+/// Removed (`sweep-begins-at-the-first-timer`): on one machine a missing cursor begins an hour ago. The job of three hours ago
+/// never ran.
+/// Removed (`sweep-searches-for-the-first-timer`): the same on AWS.
 #[test]
 fn a_lost_cursor_loses_nothing_that_is_older() {
     for setting in [Setting::plain(), on_lambda()] {
@@ -145,6 +148,27 @@ fn a_lost_cursor_loses_nothing_that_is_older() {
         assert_eq!(stage.called(), [400], "on {host}");
         assert_eq!(stage.judge(), []);
     }
+}
+
+/// AWS: nobody laid cursors, and the table holds three pages of timers. Each pass dies amid the search, once it has read a page.
+///
+/// Removed (`search-goes-on`): each pass begins the search anew. None came to the second page, and the job of three hours ago
+/// never ran.
+#[test]
+fn a_search_that_was_killed_midway_is_gone_on_with_by_the_next_pass() {
+    // The first pages of four segments, and then a page and a death.
+    let dies = (5..100).step_by(2).map(|nth| Line { nth, ..dies_before("sweeper", "search") });
+    let stage = Stage::on(on_lambda(), Wish::once(400), dies);
+    stage.strew_timers(2_500);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    stage.sweep_each_minute(3 * HOUR..3 * HOUR + 600);
+    stage.play_to(3 * HOUR + 590);
+
+    assert_eq!(stage.counted("crash Before search"), 2);
+    assert_eq!(stage.counted("page of all timers searched"), 6, "each of them once");
+    assert_eq!(stage.called(), [400]);
 }
 
 /// One machine's clock is two hours behind between two passes, while a job is created.
