@@ -17,8 +17,8 @@ fn on_lambda() -> Setting {
 
 /// Everybody's clock is ahead while two passes are made, and is set right; then a job is created.
 ///
-/// Removed: the cursor is believed. Its creator gave the hints of five minutes, and then nothing ran for as long as the clock
-/// had been ahead: nobody came to the buckets that were left too early.
+/// Removed (`sweep-believes-no-cursor-of-the-future`): the cursor is believed. Its creator gave the hints of five minutes, and
+/// then nothing ran for as long as the clock had been ahead: nobody came to the buckets that were left too early.
 #[test]
 fn a_clock_that_was_ahead_and_is_set_back_takes_nothing_with_it() {
     for setting in [Setting::plain(), on_lambda()] {
@@ -113,7 +113,9 @@ fn what_a_clock_that_was_ahead_put_off_is_looked_at_when_it_is_right() {
 
 /// What is said of it is said once: the cursor that is not believed is replaced before anything else is done.
 ///
-/// Removed: the new cursor is written at the end of the pass. A pass that fails says it again, and so does each after it.
+/// Removed (`sweep-replaces-at-once`): the new cursor is written at the end of the pass. A pass that fails says it again, and so
+/// does each after it.
+/// Removed (`sweep-believes-no-cursor-of-the-future`): it is believed, and stays.
 #[test]
 fn a_cursor_that_is_not_believed_is_replaced_at_once() {
     let stage = Stage::new(Wish::once(600), [minutehand_simulation::stage::fails_before("failing", "timers")]);
