@@ -1,11 +1,13 @@
 //! Damage: an item is written over with what nobody can read, where it lies.
 
+use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{Bucket, Store as _};
 
 use super::{Stage, moment};
+use crate::history::BEGIN;
 use crate::witness::at_once;
 
 impl Stage {
@@ -41,6 +43,15 @@ impl Stage {
             let timer = Timer { key, tenant: self.tenant.clone(), stamp, parent: None };
             at_once(self.world.store_of_today().put_timer(&timer)).expect("memory");
         }
+    }
+
+    /// The keys of what lies in the buckets of the first five hours and cannot be read by this release, as the store shows them.
+    pub fn unreadable_timers(&self) -> Vec<String> {
+        let minutes = BEGIN / 60_000..BEGIN / 60_000 + 300;
+        let store = self.world.store_of_today();
+        let bucket = |minute| at_once(store.timers(Bucket { minute, shard: 0 }, None, Moment::END, 1000));
+        let unreadable = minutes.flat_map(|minute| bucket(minute).expect("memory").unreadable);
+        unreadable.map(|left| left.key).collect()
     }
 
     pub fn damage_head(&self, at: i64) {

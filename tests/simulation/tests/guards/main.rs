@@ -36,6 +36,7 @@ mod promising;
 mod putting_off;
 mod releases;
 mod repairing;
+mod saying;
 mod sharding;
 mod slas;
 mod taking_over;
