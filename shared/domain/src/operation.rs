@@ -303,6 +303,11 @@ impl Operation {
         matches!(self.state, State::Cancelled | State::Done)
     }
 
+    /// Whether this tenant is being erased by it.
+    pub fn is_erasing(&self, tenant: &Tenant) -> bool {
+        matches!(&self.work, Work::Erase(erasure) if erasure.tenant == *tenant) && !self.is_over()
+    }
+
     /// Whether what it has made, and nobody has begun, may still begin.
     pub fn wants_its_runs(&self) -> bool {
         match self.state {

@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use minutehand_api::Keyring;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::limits::OPERATIONS_AT_ONCE;
+use minutehand_domain::operation::Erasing;
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
-use minutehand_io::Ports as _;
 use minutehand_io::store::embedded::Codec;
-use minutehand_io::store::{Bucket, Remain, Store as _};
+use minutehand_io::store::{Bucket, Remain, Seen, Store as _};
+use minutehand_io::{Fault, Ports as _};
 use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::sweep::{Allowance, sweep};
@@ -143,6 +145,54 @@ async fn timers_that_nobody_can_read_are_erased_with_their_tenant_and_no_others_
     let unreadable = world.ports.store().timers(bucket, None, due, 10).await.unwrap().unreadable;
     let left: Vec<_> = unreadable.iter().map(|left| left.timer.map(|key| key.obligation)).collect();
     assert_eq!(left, [Some(Obligation::Occurrence(JobId::from_bytes([2; 16])))]);
+}
+
+/// Once under way and once over. Removed (the mark is read, and that it cannot be is a fault): neither could be asked for, and no key or quota be made.
+#[tokio::test]
+async fn an_erasure_whose_mark_nobody_can_read_is_found_and_one_that_is_over_is_none() {
+    let world = World::of(Keyring::single(ACME_KEY, Tenant::deployment()));
+    settle(&world, "ten").await;
+    let operation = erase(&world, "ten").await.word("/operation_id");
+
+    spoil_mark(&world, "ten", Codec::Damaging).await;
+    world.post("/v1/keys", json!({"name": "n", "role": "admin", "tenant": "ten"})).await.problem(409, "conflict");
+    world.put("/v1/quotas/ten", json!({"max_jobs": 1})).await.problem(409, "conflict");
+    assert_eq!(erase(&world, "ten").await.word("/operation_id"), operation);
+    assert_eq!(mark_of(&world, "ten").await.unwrap().item.operation.to_string(), operation, "it is put anew");
+    assert_eq!(after(&world, QUIET, &operation).await.word("/state"), "done");
+    spoil_mark(&world, "ten", Codec::Damaging).await;
+    settle(&world, "ten").await;
+    let again = erase(&world, "ten").await.word("/operation_id");
+
+    assert_ne!(again, operation);
+    assert_eq!(after(&world, QUIET, &again).await.word("/state"), "done");
+    assert_eq!(remains(&world, "ten").await, []);
+}
+
+/// Its erasure may be under way, as only that release can tell.
+#[tokio::test]
+async fn a_mark_of_a_later_release_is_that_releases_to_read() {
+    let world = World::of(Keyring::single(ACME_KEY, Tenant::deployment()));
+    erase(&world, "ten").await;
+
+    spoil_mark(&world, "ten", Codec::Later).await;
+    let refused = world.delete("/v1/tenants/ten").await;
+
+    assert!(refused.status.is_server_error(), "{}", refused.text);
+    assert!(matches!(mark_of(&world, "ten").await, Err(Fault::Later { .. })), "it stays");
+}
+
+async fn mark_of(world: &World, tenant: &str) -> Result<Seen<Erasing>, Fault> {
+    let mark = world.ports.store().get::<Erasing>(&Tenant::deployment(), Tenant::new(tenant).unwrap()).await?;
+    Ok(mark.expect("an erasure was asked for"))
+}
+
+/// The mark as nobody, or only a later release, can read it.
+async fn spoil_mark(world: &World, tenant: &str, codec: Codec) {
+    let mark = mark_of(world, tenant).await.unwrap();
+    let (store, tenant) = (world.ports.store().seen_through(codec), Tenant::new(tenant).unwrap());
+    let put = store.put(&Tenant::deployment(), tenant, &mark.item, mark.guard()).await.unwrap();
+    assert!(put.is_written());
 }
 
 #[tokio::test]

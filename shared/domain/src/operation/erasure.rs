@@ -244,6 +244,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_operation_erases_the_tenant_that_it_names_until_it_is_over() {
+        let (deployment, id) = (Tenant::deployment(), OperationId::from_bytes([7; 16]));
+        let (acme, other) = (new().tenant, Tenant::new("acme2").unwrap());
+        let going_on = Operation::new(deployment, id, Work::Erase(new()), By::host(), BEGIN);
+        let over = going_on.clone().given_up("it is over", BEGIN);
+
+        let asked = [(&going_on, &acme), (&going_on, &other), (&over, &acme)];
+        assert_eq!(asked.map(|(operation, tenant)| operation.is_erasing(tenant)), [true, false, false]);
+    }
+
     /// The walk began before the quiet was over, however long it took.
     #[test]
     fn a_long_walk_counts_from_its_beginning() {

@@ -5,14 +5,18 @@
 //!
 //! Rule **told before erased**: that something was found is written before it is erased. Who erases and dies, or fails, or was slower than another,
 //! would else have found nothing, and the last walk would come too early for whoever wrote it.
+//!
+//! Rule **no mark, no none**: a mark that nobody can read says nothing, so that the erasure which it may be of is looked for among the newest
+//! operations of the deployment. One that a later release wrote is that release's to read.
 
 use futures_util::future::try_join_all;
 use minutehand_domain::access::By;
 use minutehand_domain::id::Tenant;
+use minutehand_domain::limits::PAGE;
 use minutehand_domain::operation::{Erasing, Erasure, Looked, Marked, Operation, OperationHead, OperationId, Work};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::{Discard, Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::ask::{Begun, NewOperation, begin};
@@ -43,18 +47,24 @@ pub async fn begin_erasing<D: Ports>(
     Ok(begun)
 }
 
-/// Goes on with the one that is under way, for whoever asks for it again: its look is promised once more, should its timer be lost.
+/// Goes on with the one that is under way, for whoever asks for it again: its look is promised once more, should its timer be lost, and so is its
+/// mark put, should nobody be able to read that.
 pub async fn go_on_erasing<D: Ports>(ports: &D, operation: &Operation, tenant: &Tenant) -> Result<(), Fault> {
+    marked(ports, &operation.tenant, tenant, operation.id).await?;
     promise(ports, &operation.tenant, TimerKey::operation(operation.id, ports.clock().now()), 0).await?;
     close_doors(ports, tenant).await.map(|_erased| ())
 }
 
 /// The erasure of a tenant that is under way.
 pub async fn under_way<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Option<Operation>, Fault> {
-    let Some(mark) = ports.store().get::<Erasing>(&Tenant::deployment(), tenant.clone()).await? else {
-        return Ok(None);
+    let deployment = Tenant::deployment();
+    let mark = match ports.store().get::<Erasing>(&deployment, tenant.clone()).await {
+        Ok(Some(mark)) => mark.item,
+        Ok(None) => return Ok(None),
+        Err(why) if Discard::Corrupt.admits(&why) => return among_the_newest(ports, &deployment, tenant).await,
+        Err(fault) => return Err(fault),
     };
-    match what_it_comes_to(ports, &mark.item).await? {
+    match what_it_comes_to(ports, &mark).await? {
         Marked::UnderWay(operation) => Ok(Some(*operation)),
         Marked::Unbegun(_) | Marked::Past => Ok(None),
     }
@@ -62,19 +72,41 @@ pub async fn under_way<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Option<Op
 
 /// Which operation the tenant is marked with from now on: this one, unless another is under way or about to begin.
 async fn marked<D: Ports>(ports: &D, of: &Tenant, tenant: &Tenant, id: OperationId) -> Result<OperationId, Fault> {
-    let mark = Erasing { tenant: tenant.clone(), of: of.clone(), operation: id, since: ports.clock().now() };
+    let (store, deployment) = (ports.store(), Tenant::deployment());
+    let mut mark = Erasing { tenant: tenant.clone(), of: of.clone(), operation: id, since: ports.clock().now() };
     let mut guard = Guard::Absent;
     loop {
-        match ports.store().put(&Tenant::deployment(), tenant.clone(), &mark, guard).await? {
-            Put::Written(_) => return Ok(id),
-            Put::Conflict(None) => guard = Guard::Absent,
-            Put::Conflict(Some(there)) => match what_it_comes_to(ports, &there.item).await? {
+        match store.put(&deployment, tenant.clone(), &mark, guard).await {
+            Ok(Put::Written(_)) => return Ok(mark.operation),
+            Ok(Put::Conflict(None)) => guard = Guard::Absent,
+            Ok(Put::Conflict(Some(there))) => match what_it_comes_to(ports, &there.item).await? {
                 Marked::UnderWay(operation) => return Ok(operation.id),
                 Marked::Unbegun(theirs) => return Ok(theirs),
                 Marked::Past => guard = there.guard(),
             },
+            Err(why) if Discard::Corrupt.admits(&why) => {
+                if let Some(Operation { id, asked_at, .. }) = among_the_newest(ports, of, tenant).await? {
+                    mark = Erasing { operation: id, since: asked_at, ..mark };
+                }
+                store.discard::<Erasing>(&deployment, tenant.clone(), Discard::Corrupt).await?;
+                guard = Guard::Absent;
+            }
+            Err(fault) => return Err(fault),
         }
     }
+}
+
+/// The tenant's erasure without a mark that says which it is. Two of them would do no harm, since each step may be made twice; but a key that is made
+/// under one must be taken back.
+async fn among_the_newest<D: Ports>(ports: &D, of: &Tenant, tenant: &Tenant) -> Result<Option<Operation>, Fault> {
+    let newest = ports.store().list::<OperationHead>(of, (), None, PAGE).await?;
+    let mut operations = newest.items.into_iter().filter_map(OperationHead::operation);
+    if let Some(erasure) = operations.find(|operation| operation.is_erasing(tenant)) {
+        return Ok(Some(erasure));
+    }
+    // What a later release began may be this tenant's.
+    let later = newest.unreadable.into_iter().find(|left| !Discard::Corrupt.admits(&left.why));
+    later.map_or(Ok(None), |left| Err(left.why))
 }
 
 async fn what_it_comes_to<D: Ports>(ports: &D, mark: &Erasing) -> Result<Marked, Fault> {

@@ -3,6 +3,7 @@
 use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::operation::Erasing;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::store::{Bucket, Store as _};
 
@@ -72,6 +73,18 @@ impl Stage {
             let (damaging, tenant) = (stage.world.damaging_store(), Tenant::deployment());
             let cursor = stage.cursor_as_seen();
             let put = damaging.put(&tenant, 0, &cursor.item, cursor.guard());
+            assert!(at_once(put).expect("memory").is_written());
+        });
+    }
+
+    /// The mark of the tenant's erasure.
+    pub fn damage_mark(&self, at: i64) {
+        let (stage, deployment) = (self.clone(), Tenant::deployment());
+        self.sim.at(moment(at).millis(), move |_| {
+            let mark = at_once(stage.world.whole_store().get::<Erasing>(&deployment, stage.tenant.clone()));
+            let mark = mark.expect("memory").expect("an erasure was asked for");
+            let damaging = stage.world.damaging_store();
+            let put = damaging.put(&deployment, stage.tenant.clone(), &mark.item, mark.guard());
             assert!(at_once(put).expect("memory").is_written());
         });
     }

@@ -147,6 +147,55 @@ fn of_two_who_ask_for_an_erasure_both_are_told_of_one() {
     assert!(is_over(&stage));
 }
 
+/// Rule **no mark, no none**: the mark is damaged while the erasure goes on.
+///
+/// Removed (`erasure-among-the-newest`): it is taken for none at once. The key was open until the next walk, twenty minutes later, and there were two
+/// erasures.
+#[test]
+fn a_mark_that_nobody_can_read_hides_no_erasure() {
+    let stage = staged([]);
+    stage.create(0, "creator");
+    let told = stage.erase(10, "asker");
+    stage.damage_mark(60);
+    let made = stage.make_key(70, "admin");
+    let again = stage.erase(80, "again");
+    let once_more = stage.make_key(90, "admin");
+
+    stage.play_to(100);
+    let ids = [told, again].map(|told| told.given().map(|operation| operation.id));
+    assert_eq!(ids, [Some(stage.erasures()[0].id); 2]);
+    for made in [made, once_more] {
+        assert!(matches!(made.given(), Opened::BeingErased(_)), "before it is marked anew and afterwards");
+    }
+    assert_eq!(stage.keys(), 0);
+    stage.play_to(2 * HOUR);
+
+    assert!(is_over(&stage));
+    assert_eq!(stage.remains(), []);
+}
+
+/// The mark of an erasure that is over is damaged, and its tenant's name is used again.
+///
+/// Removed (`erasure-of-a-damaged-mark`): such a mark is a fault. Nobody could ask for an erasure of the tenant any more, nor make a key of it.
+#[test]
+fn a_mark_that_nobody_can_read_keeps_no_tenant_from_its_erasure() {
+    let stage = staged([]);
+    stage.create(0, "creator");
+    stage.erase(10, "asker");
+    stage.damage_mark(HOUR);
+    let made = stage.make_key(HOUR + 10, "admin");
+    let again = stage.erase(HOUR + 20, "again");
+
+    stage.play_to(HOUR + 30);
+    assert_eq!((made.given(), stage.keys()), (Opened::Opened, 0));
+    assert!(again.given().is_some());
+    stage.play_to(2 * HOUR);
+
+    let states: Vec<_> = stage.erasures().iter().map(|erasure| erasure.state).collect();
+    assert_eq!(states, [State::Done, State::Done]);
+    assert_eq!(stage.remains(), []);
+}
+
 /// Whoever asks or carries it on dies before and after each of its steps.
 #[test]
 fn who_erases_may_die_at_any_step() {
