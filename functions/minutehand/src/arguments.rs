@@ -51,9 +51,14 @@ Examples:
     /// Make timers again from the jobs and runs, and list what cannot be read: of a data directory that nothing serves, or of a server
     /// that goes on meanwhile, with the deployment's own key
     #[command(after_help = "\
+A check lists what cannot be read by its key, the first word of its line, such as heads:chjpcrbndht00. What nobody can read is discarded by that
+key, one item at a time: what lay there is kept in a file of the data directory, discarded-DATE.jsonl, for its owner only; of a run, what was
+written beneath it stays in the store. What can be read is not discarded, nor what a later release wrote.
+
 Examples:
   minutehand repair --check
   minutehand repair --data /var/lib/minutehand
+  minutehand repair --data /var/lib/minutehand --discard $KEY
   minutehand repair --server https://minutehand.example.com --check
 
 Exit codes: 0 done, or nothing found; 1 it could not be done; 6 a check found something.")]
@@ -203,6 +208,9 @@ pub(crate) struct Repair {
     /// List what would be done, and change nothing
     #[arg(long)]
     pub(crate) check: bool,
+    /// Delete the item under this key before timers are made again, where nobody can read it; in a data directory alone
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["check", "server"])]
+    pub(crate) discard: Option<String>,
     /// Not a directory, but what this server keeps, while it goes on
     #[arg(long, value_name = "URL")]
     server: Option<String>,
@@ -390,6 +398,17 @@ mod tests {
             assert_eq!(repair.connection().map(|connection| connection.server).as_deref(), server, "{words:?}");
         }
         assert!(parsed(&["repair", "--json"]).is_err(), "the lines of a directory are for people");
+    }
+
+    #[test]
+    fn an_item_is_discarded_from_a_directory_and_by_no_check() {
+        let Ok(Chosen::Repair(repair)) = parsed(&["repair", "--data=x", "--discard=heads:chjpcrbndht00"]) else {
+            panic!()
+        };
+        assert_eq!(repair.discard.as_deref(), Some("heads:chjpcrbndht00"));
+        for beside in ["--check", "--server=http://x"] {
+            assert!(parsed(&["repair", "--discard=heads:chjpcrbndht00", beside]).is_err(), "{beside}");
+        }
     }
 
     #[test]

@@ -84,7 +84,7 @@ async fn repair(options: &Repair) -> ExitCode {
             Ok(view) => view,
             Err(failure) => return failure.exit(false),
         },
-        None => match repair::repair_directory(&options.data, options.check).await {
+        None => match repair::repair_directory(&options.data, options.check, options.discard.as_deref()).await {
             Ok(view) => view,
             Err(error) => {
                 eprintln!("minutehand: {error}");

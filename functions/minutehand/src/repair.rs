@@ -2,6 +2,8 @@
 //! directory that nobody serves, or through the API of a server that goes on. For after a clock that was ahead, a store that was
 //! taken back, a table of timers that was lost, or damage.
 
+mod discarding;
+
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,12 +28,13 @@ use minutehand_io::vault::key_file::KeyFile;
 use minutehand_protocol::audit::on_record;
 use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 
+use self::discarding::discard;
 use crate::client::{Connection, Failure, Session};
 use crate::local::Local;
 use crate::serve_error::ServeError;
 use crate::targets::Services;
 
-/// What is on record as repaired.
+/// What is on record as repaired, where it is not one item.
 const SUBJECT: &str = "timers";
 
 /// What is overdue may wait elsewhere for its next hint, and is no finding.
@@ -39,8 +42,12 @@ pub(crate) fn is_sound(view: &RepairView) -> bool {
     view.without_timer + view.unsettled + view.ahead + view.later + view.corrupt == 0
 }
 
-/// Of a directory that nobody serves.
-pub(crate) async fn repair_directory(directory: &Path, check: bool) -> Result<RepairView, ServeError> {
+/// Of a directory that nobody serves. What is to be discarded goes first, since timers may be made again in its place.
+pub(crate) async fn repair_directory(
+    directory: &Path,
+    check: bool,
+    discarded: Option<&str>,
+) -> Result<RepairView, ServeError> {
     // To look at nothing must not make a store.
     if !FileStore::is_in(directory) {
         return Err(ServeError::NoDirectory(directory.to_owned()));
@@ -59,8 +66,16 @@ pub(crate) async fn repair_directory(directory: &Path, check: bool) -> Result<Re
     let outcome_of = |done: &Result<_, ServeError>| done.is_ok().then_some(Outcome::Done);
     let repaired = if check {
         all(&ports, call).await
+    } else if let Some(key) = discarded {
+        let not_discarded = |why| ServeError::NotDiscarded { key: key.to_owned(), why };
+        let corrupt = ports.store().corrupt_at(key).map_err(not_discarded)?;
+        let discarding = async {
+            discard(ports.store(), directory, &corrupt, ports.clock().now()).await?;
+            all(&ports, call).await
+        };
+        on_record(&ports, act(&ports, &corrupt.key()), discarding, outcome_of).await
     } else {
-        on_record(&ports, act(&ports), all(&ports, call), outcome_of).await
+        on_record(&ports, act(&ports, SUBJECT), all(&ports, call), outcome_of).await
     }?;
     say_all(&repaired, check)?;
     Ok(repaired)
@@ -77,14 +92,14 @@ async fn all<D: Ports>(ports: &D, call: Repair) -> Result<RepairView, ServeError
     Ok(RepairView::of(&summary, &[], None))
 }
 
-fn act<D: Ports>(ports: &D) -> Act {
+fn act<D: Ports>(ports: &D, subject: &str) -> Act {
     Act {
         tenant: Tenant::deployment(),
         key: ActKey { at: ports.clock().now(), number: ports.chance().number() },
         by: By::host(),
         by_name: None,
         deed: Deed::Repair.as_str().into(),
-        subject: SUBJECT.to_owned(),
+        subject: subject.to_owned(),
         request_id: String::new(),
         outcome: None,
         note: None,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use minutehand_api::MOST_WATCHED;
 use minutehand_io::Fault;
-use minutehand_io::store::embedded::OpenError;
+use minutehand_io::store::embedded::{NotDiscarded, OpenError};
 use minutehand_io::targets::DeclarationError;
 use thiserror::Error;
 
@@ -19,6 +19,8 @@ pub(crate) enum ServeError {
     Store { directory: PathBuf, why: OpenError },
     #[error("there is no store in {}", .0.display())]
     NoDirectory(PathBuf),
+    #[error("{key} is not discarded: {why}")]
+    NotDiscarded { key: String, why: NotDiscarded },
     #[error("there is no archive in {}", .0.display())]
     NoArchive(PathBuf),
     #[error("cannot use the archive in {directory}: {why}", directory = directory.display())]

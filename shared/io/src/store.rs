@@ -240,7 +240,7 @@ pub struct Page<T> {
 /// An item that cannot be read, by the key that it lies under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
-    /// As the store's own tools show it.
+    /// As the store's own tools take it, and behind that as people may read it.
     pub key: String,
     /// Where it is a timer whose key can be read.
     pub timer: Option<TimerKey>,

@@ -1,6 +1,7 @@
 //! Repairing: a data directory whose cursor comes from the future, whose jobs lost their timers, and in which something cannot
 //! be read.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
@@ -9,15 +10,24 @@ use minutehand_domain::Moment;
 use minutehand_domain::audit::{Act, Deed, Outcome};
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::head::Head;
-use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::id::{JobId, RunKey, Tenant, base32, from_base32};
 use minutehand_domain::job::{Definition, Job};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::run::{Run, State};
 use minutehand_domain::schedule::{Plan, Schedule};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::store::embedded::{Codec, FileStore};
 use minutehand_io::store::{Guard, Store as _};
+use serde_json::Value;
 
 use crate::SOON;
 use crate::patience::eventually;
 use crate::server::{KEY, Server, minutehand};
+
+/// The deployment's tenant, as keys begin with it.
+const OWNER: &[u8] = b"default\0";
+/// What values begin with.
+const FORMAT: u8 = 3;
 
 /// Removed: the timer that is put. The job is listed again, and nothing of it ever runs.
 #[tokio::test(flavor = "multi_thread")]
@@ -50,16 +60,86 @@ async fn a_directory_without_timers_is_repaired_and_its_jobs_run() {
 async fn a_check_lists_what_cannot_be_read_by_its_key() {
     let data = tempfile::tempdir().unwrap();
     job_without_a_timer(data.path()).await;
-    for (codec, id) in [(Codec::Later, 2), (Codec::Damaging, 3)] {
-        let store = FileStore::open(data.path()).unwrap();
-        put(&store.seen_through(codec), &job_of(id)).await;
-    }
+    let store = FileStore::open(data.path()).unwrap();
+    put(&store.seen_through(Codec::Later), &job_of(9)).await;
+    let damaged = damaged_in(&store).await;
+    store.close();
 
     let found = repair(data.path(), &["--check"]);
 
     assert_eq!(found.status.code(), Some(6));
-    assert!(said(&found).contains("1 items of a later release, 1 corrupt"), "{}", said(&found));
-    assert!(said(&found).contains("heads "), "{}", said(&found));
+    assert!(said(&found).contains("1 items of a later release, 3 corrupt"), "{}", said(&found));
+    for key in [&damaged[..], &[key_of_job(9)]].concat() {
+        let lines: Vec<_> =
+            said(&found).lines().filter(|line| line.split(' ').next() == Some(&*key)).map(str::to_owned).collect();
+        assert!(
+            matches!(&lines[..], [one] if one.contains(": the store") || one.contains(": a head")),
+            "{key}: {lines:?}"
+        );
+    }
+}
+
+/// A job, a run that failed, and a timer. Removed (what is kept): their bytes were nowhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_can_read_is_discarded_by_its_key_and_kept_beside_the_store() {
+    let data = tempfile::tempdir().unwrap();
+    let job = job_without_a_timer(data.path()).await;
+    let store = FileStore::open(data.path()).unwrap();
+    let damaged = damaged_in(&store).await;
+    store.close();
+
+    let discarded = damaged.clone().map(|key| repair(data.path(), &["--discard", &key]));
+    let after = repair(data.path(), &["--check"]);
+
+    for (key, discarded) in damaged.iter().zip(&discarded) {
+        assert_eq!(discarded.status.code(), Some(0), "{discarded:?}");
+        assert!(said(discarded).contains(&format!("{key}: discarded, and kept in ")), "{}", said(discarded));
+    }
+    assert!(said(&discarded[0]).contains("1 without a timer, made again"), "as a repair: {}", said(&discarded[0]));
+    assert_eq!(after.status.code(), Some(0), "{}", said(&after));
+    let (kept, mode) = kept_in(data.path());
+    assert_eq!((kept.clone().map(|(key, _value)| key), mode), (damaged, 0o600));
+    assert!(kept.iter().all(|(_key, value)| value.first() == Some(&FORMAT)), "{kept:?}");
+    let server = Server::on(data.path());
+    eventually(SOON, "the job runs", async || {
+        let runs = server.client().get(&format!("/v1/jobs/{}/runs", job.id)).await;
+        runs.body["items"].as_array().is_some_and(|runs| !runs.is_empty()).then_some(())
+    })
+    .await;
+    let stderr = server.stop().stderr;
+    assert!(!stderr.contains("cannot be read") && !stderr.contains("nobody can read"), "{stderr}");
+}
+
+/// Removed (that what lies there is read first): a job that was whole was gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_nobody_can_read_is_discarded() {
+    let data = tempfile::tempdir().unwrap();
+    let job = job_without_a_timer(data.path()).await;
+    let store = FileStore::open(data.path()).unwrap();
+    put(&store.seen_through(Codec::Later), &job_of(2)).await;
+    store.close();
+
+    for (key, why) in [
+        (key_of_job(1), "it can be read"),
+        (key_of_job(2), "a later release wrote it"),
+        (key_of_job(3), "nothing lies there"),
+        ("heads".to_owned(), "that is no key of a store"),
+    ] {
+        let refused = repair(data.path(), &["--discard", &key]);
+        let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(&format!("{key} is not discarded: {why}")), "{stderr}");
+    }
+    let of_a_server = repair(data.path(), &["--server", "http://127.0.0.1:1", "--discard", &key_of_job(1)]);
+
+    assert_eq!(of_a_server.status.code(), Some(2));
+    let files = std::fs::read_dir(data.path()).unwrap().map(|file| file.unwrap().file_name());
+    assert!(!files.into_iter().any(|name| name.to_string_lossy().starts_with("discarded-")));
+    let store = FileStore::open(data.path()).unwrap();
+    let acts = store.list::<Act>(&Tenant::deployment(), Moment::EPOCH..Moment::END, None, 10).await.unwrap().items;
+    assert_eq!(acts, [], "nothing was done");
+    assert!(store.get::<Head>(&job.tenant, job.id).await.unwrap().is_some());
+    assert!(store.seen_through(Codec::Later).get::<Head>(&job.tenant, job_of(2).id).await.unwrap().is_some());
 }
 
 /// An act of whoever has the directory, as an admin's is.
@@ -157,12 +237,63 @@ fn job_of(id: u8) -> Job {
     Job::new(tenant, JobId::from_bytes([id; 16]), schedule, Definition::default(), 0, now())
 }
 
+/// A job, a run and a timer that nobody can read: their keys.
+async fn damaged_in(store: &FileStore) -> [String; 3] {
+    let (_job, head) = damaged_job(store, 3).await;
+    [head, damaged_run(store, 4).await, damaged_timer(store, 5, now() + Duration::from_secs(3600)).await]
+}
+
+pub(crate) async fn damaged_job(store: &FileStore, id: u8) -> (JobId, String) {
+    put(&store.seen_through(Codec::Damaging), &job_of(id)).await;
+    (job_of(id).id, key_of_job(id))
+}
+
+async fn damaged_run(store: &FileStore, id: u8) -> String {
+    let key = RunKey::occurrence(JobId::from_bytes([id; 16]), now());
+    let failed = Run { state: State::TimedOut { at: now() }, ..Run::new(Tenant::deployment(), key, Priority::Normal) };
+    let put = store.seen_through(Codec::Damaging).put(&failed.tenant, key, &failed, Guard::Absent).await.unwrap();
+    assert!(put.is_written());
+    format!("runs:{}", base32(&[OWNER, &key.to_bytes()].concat()))
+}
+
+pub(crate) async fn damaged_timer(store: &FileStore, id: u8, due: Moment) -> String {
+    store.seen_through(Codec::Damaging).put_timer(&timer_of(JobId::from_bytes([id; 16]), due)).await.unwrap();
+    format!("timers:{}", base32(&[&due.millis().to_be_bytes()[2..], &[0], &[id; 16]].concat()))
+}
+
+pub(crate) fn timer_of(job: JobId, due: Moment) -> Timer {
+    let stamp = TimerStamp { generation: 1, written: due - Duration::from_secs(60) };
+    Timer { key: TimerKey::occurrence(job, due), tenant: Tenant::deployment(), stamp, parent: None }
+}
+
+/// Under which a job lies: its tenant's name and a zero, and its id.
+fn key_of_job(id: u8) -> String {
+    format!("heads:{}", base32(&[OWNER, &[id; 16]].concat()))
+}
+
+/// What was discarded, by key, as it lay; and the mode of the file that keeps it.
+fn kept_in(data: &Path) -> ([(String, Vec<u8>); 3], u32) {
+    let files = std::fs::read_dir(data).unwrap().map(|file| file.unwrap().path());
+    let mut kept = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    let (file, none) = (kept.next().unwrap(), kept.next());
+    assert_eq!(none, None);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let items: Vec<_> =
+        lines.map(|line| (text_in(&line, "key"), from_base32(&text_in(&line, "value")).unwrap())).collect();
+    (items.try_into().unwrap(), std::fs::metadata(&file).unwrap().permissions().mode() & 0o777)
+}
+
+fn text_in(line: &Value, field: &str) -> String {
+    line[field].as_str().unwrap().to_owned()
+}
+
 async fn put(store: &FileStore, job: &Job) {
     let put = store.put(&job.tenant, job.id, &Head::Job(job.clone()), Guard::Absent).await.unwrap();
     assert!(put.is_written());
 }
 
-fn now() -> Moment {
+pub(crate) fn now() -> Moment {
     Moment::EPOCH + std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap()
 }
 

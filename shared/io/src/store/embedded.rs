@@ -4,6 +4,7 @@
 mod alarm;
 mod backup;
 mod codec;
+mod discarding;
 mod engine;
 mod file;
 mod keys;
@@ -27,6 +28,9 @@ use self::alarm::Alarm;
 pub use self::backup::{BackupError, Header};
 pub use self::codec::Codec;
 use self::codec::{Expiring, Stamp, stamp_of};
+#[cfg(test)]
+pub(super) use self::discarding::knows;
+pub use self::discarding::{Corrupt, NotDiscarded};
 pub use self::engine::Engine;
 use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
 pub use self::file::{
@@ -350,9 +354,10 @@ impl<E: Engine> Embedded<E> {
     fn left(&self, table: Table, key: &[u8], why: Fault) -> Unreadable {
         let counter = if matches!(why, Fault::Later { .. }) { &self.later } else { &self.corrupt };
         counter.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(table = table.name(), key = %key.escape_ascii(), %why, "an item that cannot be read is left where it is");
         let timer = if table == Table::Timers { keys::timer_of(key) } else { None };
-        Unreadable { key: format!("{} {}", table.name(), key.escape_ascii()), timer, why }
+        let key = format!("{} ({})", keys::spelled(table, key), key.escape_ascii());
+        tracing::warn!(key, %why, "an item that cannot be read is left where it is");
+        Unreadable { key, timer, why }
     }
 
     /// Where it lies is where it stands: it may be the copy of what a later release wrote elsewhere.

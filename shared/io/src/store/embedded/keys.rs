@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, RunKey, Tenant, from_base32};
+use minutehand_domain::id::{JobId, RunKey, Tenant, base32, from_base32};
 use minutehand_domain::operation::OperationId;
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, TimerKey};
@@ -120,6 +120,13 @@ pub(super) fn letter(tenant: &Tenant, key: RunKey) -> Vec<u8> {
     [&moment(key.at)[..], &of(tenant, &[&key.to_bytes()])].concat()
 }
 
+/// The same of the run that lies under this key: it ends with the run's own.
+pub(super) fn run_listed_at(key: &[u8]) -> Option<Vec<u8>> {
+    let (tenant, run) = key.split_at(key.iter().position(|byte| *byte == 0)? + 1);
+    let at = RunKey::from_bytes(run.try_into().ok()?)?.at;
+    Some([tenant, &moment(at), run].concat())
+}
+
 /// The same of a run that is listed under this key.
 pub(super) fn letter_listed_at(by_time: &[u8]) -> Option<Vec<u8>> {
     let (tenant, rest) = by_time.split_at(by_time.iter().position(|byte| *byte == 0)? + 1);
@@ -140,6 +147,11 @@ pub(super) fn expiring(at: Moment, table: Table, key: &[u8]) -> Vec<u8> {
 /// What has expired at `now`.
 pub(super) fn expired(now: Moment, behind: Option<Vec<u8>>) -> Span {
     Span { from: behind.map_or_else(Vec::new, just_after), to: past(now), order: Order::Forward }
+}
+
+/// Whether an entry of what expires leads to what lies under this key.
+pub(super) fn expires_there(entry: &[u8], table: Table, key: &[u8]) -> bool {
+    entry.get(MOMENT_BYTES) == Some(&table.number()) && entry.get(MOMENT_BYTES + 1..) == Some(key)
 }
 
 /// What lies beneath the run under this key, of each kind that is written of a run beside it: their keys go on from the run's.
@@ -259,6 +271,23 @@ pub(super) fn timers(minute: i64, after: Option<TimerKey>, until: Moment) -> Opt
     let from = after.map_or(begin.clone(), |key| just_after(timer(&key)).max(begin));
     let last = until.min(last_of(minute));
     Some(Span { from, to: past(last), order: Order::Forward })
+}
+
+/// The word of its kind in the key of what has no table of its own: it follows on the tenant.
+pub(super) fn kind_in(key: &[u8]) -> Option<&str> {
+    key.split(|byte| *byte == 0).nth(1).and_then(|word| std::str::from_utf8(word).ok())
+}
+
+/// A key for people, which can be typed back: the name of its table, and the key in letters and digits.
+pub(super) fn spelled(table: Table, key: &[u8]) -> String {
+    format!("{}:{}", table.name(), base32(key))
+}
+
+/// The key that is so spelled; none where it is none of ours.
+pub(super) fn spelled_in(text: &str) -> Option<(Table, Vec<u8>)> {
+    let (name, key) = text.split_once(':')?;
+    let table = Table::ALL.into_iter().find(|table| table.name() == name)?;
+    Some((table, from_base32(key)?))
 }
 
 /// Every table in which anything is a tenant's; first what opens doors, then what starts runs.

@@ -11,10 +11,13 @@ const FILE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
 /// A directory with this bit is everybody's on purpose, like `/tmp`: nothing is to be said about it, only about our files.
 const STICKY: u32 = 0o1000;
-/// What a file of ours is called: `minutehand.redb`, its lock and its unfinished forms; the keys beside it.
-const OURS: [fn(&Path) -> bool; 2] = [
+/// What the files begin with that keep what was discarded from the store.
+pub const DISCARDED: &str = "discarded-";
+/// What a file of ours is called: `minutehand.redb`, its lock and its unfinished forms; the keys beside it, and what was discarded.
+const OURS: [fn(&Path) -> bool; 3] = [
     |name| name.file_stem().is_some_and(|stem| stem == "minutehand" || stem == "minutehand.redb"),
     |name| name.extension().is_some_and(|it| it == "key"),
+    |name| name.file_name().is_some_and(|it| it.to_string_lossy().starts_with(DISCARDED)),
 ];
 
 /// Makes the directory and those above it where they are missing.
