@@ -28,7 +28,7 @@ use crate::metrics;
 #[cfg(feature = "aws")]
 use crate::on_aws::on_aws;
 use crate::serve_error::ServeError;
-use crate::sweeping::{start_over, sweeping};
+use crate::sweeping::{begin_anew, sweeping};
 use crate::targets;
 use crate::tidying::tidying;
 
@@ -76,7 +76,7 @@ async fn embedded<E: Engine>(
     let events = Measured::new(Spanned::new(Log, spans), series);
     let ports = Arc::new(Local::new(store, http, services, vault, events).sampling(options.trace_ratio));
     metrics::watch(&registry, &ports)?;
-    start_over(&ports).await?;
+    begin_anew(&ports).await?;
     if !options.memory {
         owner_only::warn_of_wider(&options.data);
     }

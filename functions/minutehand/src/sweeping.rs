@@ -7,8 +7,7 @@ use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::sweep::forget_hints;
-use minutehand_protocol::sweep::take_over::take_over;
+use minutehand_protocol::sweep::take_over::start_over;
 use minutehand_sweeper::tick;
 
 use crate::drain::Drain;
@@ -20,16 +19,10 @@ const LONGEST_REST: Duration = Duration::from_secs(24 * 3600);
 /// How soon a sweeper that rests sees that its clock was set back; whoever sleeps by the clock looks at it as often.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// After a restart: the queues were in memory, so every hint is sent again, from the oldest timer on; and the runs that the
-/// last process had claimed are taken over.
-pub(crate) async fn start_over<E: Engine>(ports: &Local<Embedded<E>>) -> Result<(), Fault> {
-    let taken = take_over(ports, 0).await?; // before the cursor forgets how far ahead the last process's clock may have been
+/// After a restart.
+pub(crate) async fn begin_anew<E: Engine>(ports: &Local<Embedded<E>>) -> Result<(), Fault> {
     let first = ports.store().first_timer()?;
-    match forget_hints(ports, 0, first).await {
-        // The first pass makes it anew.
-        Err(why) if why.is_of_an_item() => tracing::error!(%why, "the cursor of the sweep cannot be read"),
-        forgotten => forgotten?,
-    }
+    let taken = start_over(ports, 0, first).await?;
     if taken > 0 {
         tracing::info!(runs = taken, "taking over what was under way when the last process ended");
     }

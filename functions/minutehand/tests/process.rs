@@ -17,6 +17,8 @@ mod target;
 mod accepting;
 #[path = "process/backing_up.rs"]
 mod backing_up;
+#[path = "process/damage.rs"]
+mod damage;
 #[path = "process/draining.rs"]
 mod draining;
 #[path = "process/erasing.rs"]

@@ -9,8 +9,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery;
 use minutehand_io::queues::embedded::{self, EmbeddedQueues};
 use minutehand_io::store::Store as _;
-use minutehand_protocol::sweep::forget_hints;
-use minutehand_protocol::sweep::take_over::take_over;
+use minutehand_protocol::sweep::take_over::start_over;
 use minutehand_sweeper::tick;
 
 use crate::engine::Process;
@@ -96,10 +95,9 @@ impl World {
     async fn start_over(&self, ports: &SimPorts) -> Result<(), minutehand_io::Fault> {
         let first = self.whole_store().first_timer()?;
         for shard in 0..ports.store().shards() {
-            if take_over(ports, shard).await? > 0 {
+            if start_over(ports, shard, first).await? > 0 {
                 self.sim().count("runs taken over");
             }
-            forget_hints(ports, shard, first).await?;
         }
         Ok(())
     }

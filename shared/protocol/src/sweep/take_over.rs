@@ -13,15 +13,28 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Bucket, Cursor, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use super::forget_hints;
 use crate::timers::hinting::hint;
 
 const PAGE: usize = 1000;
 /// Buckets are looked into one by one: of a clock that was further ahead, leases end when they say.
 const FURTHEST_AHEAD: Duration = Duration::from_secs(31 * 24 * 3600);
 
+/// What a process that is alone with its store, and whose queues were in memory, does at its start: the runs that the last one had claimed are taken
+/// over, and every hint is given again, from the first timer on. Says how many were taken over. What nobody can read is no reason not to start.
+pub async fn start_over<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) -> Result<u64, Fault> {
+    let taken = take_over(ports, shard).await?; // before the cursor forgets how far ahead the last process's clock may have been
+    match forget_hints(ports, shard, first).await {
+        // The first pass makes it anew.
+        Err(why) if why.is_of_an_item() => tracing::error!(shard, %why, "the cursor of the sweep cannot be read"),
+        forgotten => forgotten?,
+    }
+    Ok(taken)
+}
+
 /// Hints every run whose timer was moved to the end of a dead process's lease; says how many. The timers that are due or
 /// overdue are the first pass's.
-pub async fn take_over<D: Ports>(ports: &D, shard: u16) -> Result<u64, Fault> {
+async fn take_over<D: Ports>(ports: &D, shard: u16) -> Result<u64, Fault> {
     if !ports.me().exclusive_store {
         return Ok(0);
     }

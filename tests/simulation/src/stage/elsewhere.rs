@@ -16,8 +16,7 @@ use minutehand_protocol::run::effect::effect;
 use minutehand_protocol::run::finish::{Finished, entrust, finish};
 use minutehand_protocol::run::lease::{Beaten, Report, Said, Shown, complete, heartbeat};
 use minutehand_protocol::run::take::{Taken, Wanted, take};
-use minutehand_protocol::sweep::forget_hints;
-use minutehand_protocol::sweep::take_over::take_over;
+use minutehand_protocol::sweep::take_over::start_over;
 
 use super::{Answer, POOL, Stage};
 
@@ -131,11 +130,7 @@ impl Stage {
 
     /// A process that has the store to itself starts, as `minutehand serve` does.
     pub fn start(&self, at: i64, name: &'static str) -> Answer<u64> {
-        self.act(at, name, |ports| async move {
-            let taken = take_over(&ports, 0).await?;
-            forget_hints(&ports, 0, None).await?;
-            Ok(taken)
-        })
+        self.act(at, name, |ports| async move { start_over(&ports, 0, None).await })
     }
 
     fn terms(&self) -> Terms {
