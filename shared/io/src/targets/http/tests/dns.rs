@@ -103,7 +103,7 @@ async fn what_the_hosts_file_and_the_text_itself_say_needs_no_name_server() {
         ("fd12::1", "fd12::1"),
     ] {
         let found = names.addresses(&tenant, host).await.unwrap();
-        assert_eq!(found[0], first.parse::<std::net::IpAddr>().unwrap(), "{host}");
+        assert_eq!(found[0], first.parse::<IpAddr>().unwrap(), "{host}");
     }
 
     assert_eq!(name_server.asked_for("dead"), 0);
