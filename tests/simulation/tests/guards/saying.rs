@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, fails_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_before};
 
 const DAY: i64 = 24 * 3600;
 
@@ -40,18 +40,18 @@ impl io::Write for Lines {
     }
 }
 
-/// Three passes see that the clock was set back.
+/// Two passes die, and a third comes to its end, since the clock was set back.
 ///
 /// Removed (`said-loudly`): it is a line for whoever looks for it. None was an error.
-/// Removed (`sweep-replaces-at-once`): the cursor is replaced at the end of a pass. Each pass that failed said it again.
+/// Removed (`sweep-replaces-at-once`): the cursor is replaced at the end of a pass. It was said by each.
 #[test]
 fn a_cursor_that_is_not_believed_is_an_error_said_once_with_its_shard() {
-    let failing = (1..=2).map(|nth| Line { nth, ..fails_before("failing", "timers") });
-    let stage = Stage::new(Wish::once(600), failing);
+    let dies = (1..=2).map(|nth| Line { nth, ..dies_before("dying", "timers") });
+    let stage = Stage::new(Wish::once(600), dies);
     stage.set_clocks(10, DAY);
     stage.sweep(60, "sweeper");
     stage.set_clocks(100, 0);
-    [120, 180].into_iter().for_each(|at| drop(stage.sweep(at, "failing")));
+    [120, 180].into_iter().for_each(|at| drop(stage.sweep(at, "dying")));
     stage.sweep(240, "sweeper");
 
     let said = said(&stage, 250);
