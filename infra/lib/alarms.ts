@@ -20,7 +20,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { Measured, combined, named } from './measured';
-import { FUNCTIONS, FunctionWord, Lane, WatchedStack } from './watched-stack';
+import { Archiver, FUNCTIONS, FunctionWord, Lane, WatchedStack } from './watched-stack';
 
 /** Somebody is woken by a page; a ticket waits for the morning. */
 export type Severity = 'page' | 'ticket';
@@ -192,7 +192,7 @@ export class Alarms extends Construct {
 
   private functions(): void {
     const { functions } = this.props.stack;
-    const names = [...FUNCTIONS.map((word) => functions[word]), ...(this.props.stack.archiver ? [this.props.stack.archiver] : [])];
+    const names = [...FUNCTIONS.map((word) => functions[word]), ...(this.props.stack.archiver ? [this.props.stack.archiver.functionName] : [])];
     const parts = names.flatMap((functionName) => ['Errors', 'Throttles'].map((name) => lambda(name, functionName, minutes(5))));
     this.alarm('FunctionsFail', 'ticket', 'Invocations fail, or there are more than may be', { metric: combined(parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
     this.down(functions);
@@ -210,13 +210,28 @@ export class Alarms extends Construct {
     this.alarm('FunctionsDown', 'page', 'For minutes half of what a function was to do, and more, has failed or was refused', { metric, above: 50, of: 5, bad: 3, comparison });
   }
 
-  /** The stream keeps for a day what is not archived yet; that leaves three quarters of it. */
-  private archive(archiver: string | undefined): void {
+  /**
+   * The stream keeps for a day what is not archived yet; the age leaves three quarters of it. An event source that is off has no age, since that is counted
+   * of what is read, and the function's invocations are no evidence, since the filter may keep all from it. But each time that Lambda reads the stream it
+   * counts what it has read, 0 where there was nothing, before the filter; of a source that is off it counts nothing ("Types of metrics for Lambda
+   * functions" in its guide: PolledEventCount, which has to be asked for by `MetricsConfig`). So its silence tells, whether anything expires or not.
+   */
+  private archive(archiver: Archiver | undefined): void {
     if (archiver === undefined) {
       return;
     }
-    const behind = lambda('IteratorAge', archiver, minutes(5), 'Maximum');
-    this.alarm('ArchiveBehind', 'page', 'Expired runs wait for the archive, and are lost after a day', { metric: behind, above: 6 * 3_600_000 });
+    const behind = lambda('IteratorAge', archiver.functionName, minutes(5), 'Maximum');
+    this.whole('ArchiveBehind', 'page', 'Expired runs wait for the archive, and are lost after a day, or nobody reads the stream that tells of them', [
+      this.part('ArchiveBehind', 'Late', { metric: behind, above: 6 * 3_600_000 }),
+      this.part('ArchiveBehind', 'NotRead', {
+        metric: reads(archiver.sourceId, minutes(15)),
+        above: 1,
+        of: 4,
+        bad: 4,
+        comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
+        missing: archiver.silence,
+      }),
+    ]);
     const lacking = ['partial', 'unreadable'].map((word) => this.measured.of(`archived_runs_total.${word}`, 'Sum', minutes(15), 'archiver'));
     this.alarm('ArchiveIncomplete', 'ticket', 'Expired runs were archived that nobody could read whole', { metric: combined(lacking, minutes(15), 'not read whole'), above: 0 });
   }
@@ -328,6 +343,12 @@ function worstShare(functionNames: readonly string[], period: Duration): IMetric
 
 function queue(metricName: string, queueName: string, statistic: string, period: Duration): Metric {
   return new Metric({ namespace: 'AWS/SQS', metricName, dimensionsMap: { QueueName: queueName }, statistic, period });
+}
+
+/** How often Lambda has read for an event source, whether it found something or not. */
+function reads(sourceId: string, period: Duration): Metric {
+  const dimensionsMap = { EventSourceMappingUUID: sourceId };
+  return new Metric({ namespace: 'AWS/Lambda', metricName: 'PolledEventCount', dimensionsMap, statistic: 'SampleCount', period });
 }
 
 function lambda(metricName: string, functionName: string, period: Duration, statistic = 'Sum'): Metric {

@@ -4,6 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { Fn } from 'aws-cdk-lib';
+import { TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { CfnFunction } from 'aws-cdk-lib/aws-sam';
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
 import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
@@ -20,6 +22,15 @@ export interface Lane {
   readonly queueName: string;
 }
 
+/** The function that puts what has expired into a bucket. */
+export interface Archiver {
+  readonly functionName: string;
+  /** The event source that reads the stream of the table for it. */
+  readonly sourceId: string;
+  /** What it means that nothing is told of that source: a fault, but where a parameter leaves it out. */
+  readonly silence: TreatMissingData;
+}
+
 export interface WatchedStack {
   readonly stackName: string;
   /** Where the functions' own metrics are. */
@@ -31,8 +42,8 @@ export interface WatchedStack {
   readonly functions: Record<FunctionWord, string>;
   /** The group of schedules that the dead man's switch is alone in; none where the stack has no switch. */
   readonly switchGroup?: string;
-  /** The function that puts what has expired into a bucket, where the stack has one. */
-  readonly archiver?: string;
+  /** Where the stack has one. */
+  readonly archiver?: Archiver;
 }
 
 const laneIds = PRIORITIES.flatMap((priority) =>
@@ -64,7 +75,7 @@ export function fromOutputs(file: string): WatchedStack {
       executor: output('ExecutorFunctionName'),
     },
     ...(outputs['SwitchGroupName'] ? { switchGroup: outputs['SwitchGroupName'] } : {}),
-    ...(outputs['ArchiverFunctionName'] ? { archiver: outputs['ArchiverFunctionName'] } : {}),
+    ...(outputs['ArchiverFunctionName'] ? { archiver: archiver(outputs['ArchiverFunctionName'], output('ArchiverSourceId')) } : {}),
   };
 }
 
@@ -81,8 +92,21 @@ export function fromTemplate(stackName: string, template: CfnInclude): WatchedSt
     functions: { api: lambda('ApiFunction'), sweeper: lambda('SweeperFunction'), executor: lambda('ExecutorFunction') },
     // By its name and not by the resource, which a parameter may leave out: then nothing is counted under it.
     switchGroup: Fn.join('-', [stackName, 'switch']),
-    // Where a parameter leaves it out, nothing is counted under this name.
-    archiver: Fn.conditionIf('Archives', lambda('ArchiverFunction'), 'no-archiver').toString(),
+    archiver: includedArchiver(lambda('ArchiverFunction'), (template.getResource('ArchiverFunctionExpiry') as CfnEventSourceMapping).ref),
+  };
+}
+
+function archiver(functionName: string, sourceId: string): Archiver {
+  return { functionName, sourceId, silence: TreatMissingData.BREACHING };
+}
+
+/** Where a parameter leaves it out nothing is counted under these names, and that is no fault. */
+function includedArchiver(functionName: string, sourceId: string): Archiver {
+  const where = (there: string, otherwise: string): string => Fn.conditionIf('Archives', there, otherwise).toString();
+  return {
+    functionName: where(functionName, 'no-archiver'),
+    sourceId: where(sourceId, 'no-archiver'),
+    silence: where(TreatMissingData.BREACHING, TreatMissingData.NOT_BREACHING) as TreatMissingData,
   };
 }
 

@@ -26,6 +26,7 @@ const outputs = {
   ExecutorFunctionName: 'prod-executor',
   SwitchGroupName: 'prod-switch',
   ArchiverFunctionName: 'prod-archiver',
+  ArchiverSourceId: '0f8f1c7e-archiver',
 };
 
 function written(of: Record<string, string>): string {
@@ -211,10 +212,13 @@ test('CloudWatch takes what an alarm looks at', () => {
   }
 });
 
-test('silence of the sweeper is an alarm, and silence of everything else is none', () => {
+/** Something is counted of these each minute, in a deployment without jobs too. */
+const READS_ALL_THE_TIME = ['prod-TelemetryMissing', 'prod-ArchiveBehind-NotRead'];
+
+test('silence of the sweeper, or of what reads for the archive, is an alarm, and silence of everything else is none', () => {
   const missing = ofType(over(), 'AWS::CloudWatch::Alarm').map(({ Properties }) => [Properties['AlarmName'], Properties['TreatMissingData']]);
   for (const [name, treated] of missing) {
-    assert.equal(treated, name === 'prod-TelemetryMissing' ? 'breaching' : 'notBreaching', name);
+    assert.equal(treated, READS_ALL_THE_TIME.includes(name) ? 'breaching' : 'notBreaching', name);
   }
 });
 
@@ -238,10 +242,38 @@ test('the dead man\'s switch rings by what its own group counts, and on while it
   assert.deepEqual(alarms(Template.fromStack(stack).toJSON()['Resources']), [], 'a stack without a switch');
 });
 
+/**
+ * An event source that is off tells nothing at all. Tried: the sum of what was read, which is 0 of an idle table as well; silence that is nothing; silence that
+ * is a fault where there is no archive; a day of silence.
+ */
+test('an archive that nobody reads for rings, idle or not, and where there is none it does not', () => {
+  const notRead = (resources: Record<string, any>) =>
+    Object.values(resources).find(({ Properties }) => Properties?.AlarmName?.toString().endsWith('-ArchiveBehind-NotRead'))?.Properties;
+  const properties = notRead(over());
+  assert.deepEqual(
+    [properties['Namespace'], properties['MetricName'], properties['Dimensions'], properties['Statistic']],
+    ['AWS/Lambda', 'PolledEventCount', [{ Name: 'EventSourceMappingUUID', Value: '0f8f1c7e-archiver' }], 'SampleCount'],
+  );
+  assert.deepEqual(
+    [properties['ComparisonOperator'], properties['Threshold'], properties['TreatMissingData'], properties['DatapointsToAlarm']],
+    ['LessThanThreshold', 1, 'breaching', properties['EvaluationPeriods']],
+  );
+  assert.ok(properties['EvaluationPeriods'] * properties['Period'] <= 6 * 3_600, 'a stream keeps a day, and somebody has to mend it');
+
+  const { ArchiverSourceId: _none, ...without } = outputs;
+  assert.throws(() => fromOutputs(written(without)), /no output ArchiverSourceId/);
+  const whole = new Stack(new App(), 'whole');
+  const included = new CfnInclude(whole, 'Minutehand', { templateFile: TEMPLATE });
+  new Observed(whole, 'Observed', { stack: fromTemplate('minutehand', included) });
+  const around = notRead(Template.fromStack(whole).toJSON()['Resources']);
+  assert.deepEqual(around['TreatMissingData'], { 'Fn::If': ['Archives', 'breaching', 'notBreaching'] });
+  assert.deepEqual(around['Dimensions'][0]['Value'], { 'Fn::If': ['Archives', { Ref: 'ArchiverFunctionExpiry' }, 'no-archiver'] });
+});
+
 /** Tried: the function's name without the condition; an alarm under the condition, which the dashboard leads to; an age in seconds. */
 test('expired runs that wait for the archive ring where there is one, hours before they are lost', () => {
   const alarms = (resources: Record<string, any>) =>
-    Object.values(resources).filter((resource) => resource.Type === 'AWS::CloudWatch::Alarm' && /Archive(Behind|Incomplete)$/.test(resource.Properties.AlarmName?.toString()));
+    Object.values(resources).filter((resource) => resource.Type === 'AWS::CloudWatch::Alarm' && /Archive(Behind-Late|Incomplete)$/.test(resource.Properties.AlarmName?.toString()));
   const [{ Properties }, incomplete] = alarms(over()) as [any, any];
   assert.deepEqual(
     [Properties['Namespace'], Properties['MetricName'], Properties['Dimensions'], Properties['Statistic']],

@@ -11,6 +11,16 @@ const LONG_QUEUES: [&str; 4] = ["CriticalLong", "HighLong", "NormalLong", "LowLo
 
 const ARCHIVE: &str = "ArchiverFunctionExpiry";
 
+/// Without its metrics nobody sees that it is off. Tried: without them; an output of the function in the place of the source.
+#[test]
+fn the_archives_source_says_that_it_reads() {
+    let Some(template) = template() else { return };
+
+    assert_eq!(template.properties(ARCHIVE)["MetricsConfig"], json!({"Metrics": ["EventCount"]}));
+    let output = &template.json["Outputs"]["ArchiverSourceId"];
+    assert_eq!((target(&output["Value"]), &output["Condition"]), (ARCHIVE.to_owned(), &json!("Archives")));
+}
+
 /// What it filters is what the archiver takes, so that Lambda starts it for nothing else. Tried: a stream of both images, which would show what was
 /// written too; with a number of tries; a filter without who deletes.
 #[test]
