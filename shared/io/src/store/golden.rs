@@ -198,6 +198,11 @@ impl Golden for GoldenTimer {
         assert_eq!(Codec::Ours.decode_timer(bytes).as_ref(), Ok(&self.0));
     }
 
+    /// It has a table of its own.
+    fn is_known_by_its_key(&self) -> bool {
+        true
+    }
+
     #[cfg(feature = "aws")]
     fn to_attributes(&self) -> String {
         super::dynamo::golden::timer_to_line(&self.0)

@@ -70,7 +70,7 @@ fn a_machine_starts_over_what_nobody_can_read_and_all_else_runs() {
 
     assert_eq!(ours.counted("machine did not start"), 0);
     assert_eq!(ours.called(), (3..=25).map(|n| 60 * n).collect::<Vec<_>>());
-    assert_eq!([theirs.called(), others.called()], [vec![], vec![]], "they were damaged before");
+    assert!(theirs.called().is_empty() && others.called().is_empty(), "they were damaged before");
 }
 
 /// Both each minute, from the first full one and from the half of it.
