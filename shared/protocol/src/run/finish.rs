@@ -91,7 +91,7 @@ pub async fn record<D: Ports>(
 ) -> Result<Finished, Fault> {
     let Seen { item: mut run, mut version } = seen;
     let fence = run.fence;
-    renew(ports, &run, behind.map_or(Moment::EPOCH, |hint| hint.stamp.written), ports.clock().now()).await;
+    let begun_at = behind.map_or_else(|| last_began(&run), |hint| hint.stamp.written);
     loop {
         let now = ports.clock().now();
         let next = match run.clone().with_given(given).after(event, now) {
@@ -111,6 +111,7 @@ pub async fn record<D: Ports>(
             Put::Written(_) => {
                 ports.events().changed(&run, &next, now);
                 hint_next_attempt(ports, &next, terms, again.as_ref()).await;
+                renew(ports, &next, begun_at, now).await;
                 if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
                     erase_behind(ports, behind, again.as_ref()).await?;
                     Box::pin(erase_far_behind(ports, behind, again.as_ref(), &run)).await?; // apart: few are taken on
@@ -121,6 +122,11 @@ pub async fn record<D: Ports>(
             Put::Conflict(None) => return Ok(Finished::Refused(Refusal::NotHeld)),
         }
     }
+}
+
+/// When the attempt under way began.
+fn last_began(run: &Run) -> Moment {
+    run.attempts.last().map_or(Moment::EPOCH, |attempt| attempt.started_at)
 }
 
 /// The timer of the next attempt; and one that looks at the run when its SLA ends, where that is before.

@@ -3,6 +3,7 @@
 //!
 //! Guard **renewed**: an effect that was forgotten would be made anew, and a checkpoint that was lost begins from nothing.
 
+use futures_util::future::join3;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::retention::RENEWED_AFTER;
@@ -34,15 +35,17 @@ pub(crate) async fn renew<D: Ports>(ports: &D, run: &Run, before: Moment, now: M
     }
 }
 
-/// What a body says of itself bounds how often it is written. Nobody is told that of the others: they are written once a month.
+/// What a body says of itself bounds how often it is written. Nobody is told that of the others: they are written once a month. One that cannot be read
+/// keeps no other from it.
 async fn renew_each<D: Ports>(ports: &D, run: &Run, before: Moment, now: Moment) -> Result<(), Fault> {
-    renew_bodies(ports, run, now).await?;
+    let bodies = renew_bodies(ports, run, now).await;
     if !run.is_another_month_old(before, now) {
-        return Ok(());
+        return bodies;
     }
-    renew_effects(ports, run, now).await?;
-    renew_one::<D, Checkpoint>(ports, run, run.key, now).await?;
-    renew_one::<D, Logbook>(ports, run, run.key, now).await
+    let checkpoint = renew_one::<D, Checkpoint>(ports, run, run.key, now);
+    let logbook = renew_one::<D, Logbook>(ports, run, run.key, now);
+    let (effects, checkpoint, logbook) = join3(renew_effects(ports, run, now), checkpoint, logbook).await;
+    bodies.and(effects).and(checkpoint).and(logbook)
 }
 
 async fn renew_effects<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
