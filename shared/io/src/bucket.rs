@@ -50,7 +50,7 @@ impl Bucket {
 
     async fn put_in_time(&self, name: &str, object: Vec<u8>, now: Moment) -> Result<(), Fault> {
         let away = |why: String| Fault::unavailable(PORT, why);
-        let credentials = self.credentials.at(now).await.map_err(away)?;
+        let credentials = self.credentials.at(now).await.map_err(|why| away(why.to_string()))?;
         let url = format!("{}/{name}", self.address);
         let request = signed_put(&url, &self.region, object.into(), credentials, now);
         let answer = self.http.send(request.map_err(|why| away(why.to_string()))?).await;
@@ -60,7 +60,7 @@ impl Bucket {
             return Ok(());
         }
         // The credentials may have been taken back: the next put asks for others.
-        self.credentials.forget().await;
+        self.credentials.forget();
         Err(away(format!("{name} was answered with {}: {}", reply.status(), reply.text())))
     }
 }

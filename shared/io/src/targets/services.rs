@@ -27,7 +27,7 @@ use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::target::{Asks, ServiceTarget};
 
 use self::ask::Ask;
-use self::credentials::KnownCredentials;
+use self::credentials::{KnownCredentials, NoCredentials};
 use self::endpoints::Place;
 use self::reply::Reply;
 use super::declared::{Declared, Service};
@@ -74,7 +74,8 @@ impl ServiceCaller {
         place: &Place,
         call: &Call<'_>,
     ) -> Result<Reply, AttemptError> {
-        let credentials = self.credentials.at(call.now).await.map_err(|why| ErrorCode::Unavailable.error(&why))?;
+        let credentials =
+            self.credentials.at(call.now).await.map_err(|why| ErrorCode::Unavailable.error(&why.to_string()))?;
         let request = sign::signed(ask, place, credentials, call.now)
             .map_err(|why| ErrorCode::Unavailable.error(&format!("the call could not be signed: {why}")))?;
         let reply = Reply::of(self.http.send(request).await?).await?;
@@ -84,21 +85,24 @@ impl ServiceCaller {
             tracing::warn!(alias, run = %call.run, status = reply.status(), said, "AWS did not take a call");
         }
         if reply.is_of_old_credentials() {
-            self.credentials.forget().await;
+            self.credentials.forget();
         }
         Ok(reply)
     }
 }
 
 impl Services for ServiceCaller {
-    /// An alias that says nothing to this process, or is not this tenant's, needs none: its call says so.
+    /// An alias that says nothing to this process, or is not this tenant's, needs none: its call says so. And where nobody is set up to give any,
+    /// the call says that: it is no fault of the world, and who set it up is told by dead letters.
     async fn prepare(&self, upcoming: Upcoming<'_>, target: &ServiceTarget) -> Result<(), Fault> {
         if self.declared.find(upcoming.tenant, target).is_err() {
             return Ok(());
         }
-        let asked = tokio::time::timeout(ASKED_FOR, self.credentials.at(upcoming.now));
-        let known = asked.await.unwrap_or_else(|_elapsed| Err(format!("no credentials within {ASKED_FOR:?}")));
-        known.map(drop).map_err(|why| Fault::unavailable("credentials", why))
+        match tokio::time::timeout(ASKED_FOR, self.credentials.at(upcoming.now)).await {
+            Ok(Ok(_) | Err(NoCredentials::NotSetUp)) => Ok(()),
+            Ok(Err(away)) => Err(Fault::unavailable("credentials", away.to_string())),
+            Err(_elapsed) => Err(Fault::unavailable("credentials", format!("none within {ASKED_FOR:?}"))),
+        }
     }
 
     /// Credentials, connecting, sending and reading together take at most `call.timeout`.
