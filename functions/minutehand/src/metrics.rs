@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use minutehand_api::Metrics;
 use minutehand_domain::priority::Priority;
+use minutehand_domain::timer::TimerKey;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
@@ -30,9 +31,9 @@ struct Gauges<E> {
     store: IntCounterVec,
 }
 
-/// The first timer that was overdue when it was last asked for: when it is due, and since when it is the first.
+/// The first timer that was overdue when it was last asked for, and since when it is the first.
 #[derive(Default)]
-struct FirstOverdue(Mutex<Option<(Moment, Duration)>>);
+struct FirstOverdue(Mutex<Option<(TimerKey, Duration)>>);
 
 /// What a scrape is shown, with the jobs that are watched one by one.
 pub(crate) async fn exposed<D: Ports>(registry: Registry, options: &Serve, ports: &D) -> Result<Metrics, ServeError> {
@@ -77,7 +78,7 @@ impl<E: Engine> Gauges<E> {
 
     /// A store that cannot be read ends the process by itself.
     fn read_sweep(&self) {
-        let (first, clock) = (self.ports.store().first_timer().ok().flatten(), self.ports.clock());
+        let (first, clock) = (self.ports.store().first_timer_key().ok().flatten(), self.ports.clock());
         let stands = self.overdue.stands(first, clock.now(), clock.steady());
         self.stands.with_label_values::<&str>(&[]).set(stands.as_secs_f64());
     }
@@ -102,10 +103,11 @@ impl<E: Engine> Gauges<E> {
 impl FirstOverdue {
     /// For how long the same timer has been the first that is overdue. By what no clock is set to: a clock that is set right is not a sweep
     /// that stands.
-    fn stands(&self, first: Option<Moment>, now: Moment, steady: Duration) -> Duration {
+    fn stands(&self, first: Option<TimerKey>, now: Moment, steady: Duration) -> Duration {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let overdue = first.filter(|due| *due + pace::OVERDUE < now);
-        *seen = overdue.map(|due| (due, seen.filter(|(same, _)| *same == due).map_or(steady, |(_, since)| since)));
+        let overdue = first.filter(|timer| timer.due + pace::OVERDUE < now);
+        *seen =
+            overdue.map(|timer| (timer, seen.filter(|(same, _)| *same == timer).map_or(steady, |(_, since)| since)));
         seen.map_or(Duration::ZERO, |(_, since)| steady.saturating_sub(since))
     }
 }
@@ -126,6 +128,8 @@ impl<E: Engine> Collector for Gauges<E> {
 
 #[cfg(test)]
 mod tests {
+    use minutehand_domain::id::JobId;
+
     use super::*;
 
     const DUE: Moment = Moment::from_secs(1_800_000_000);
@@ -134,12 +138,16 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
+    fn timer(job: u8) -> TimerKey {
+        TimerKey::occurrence(JobId::from_bytes([job; 16]), DUE)
+    }
+
     /// Each line a scrape: when it is, the first timer that it finds, and for how long the sweep has left that where it is. Removed: whether it is
-    /// the same timer; a backlog that is being swept stood, too.
+    /// the same timer; a backlog that is being swept stood, too, and so it did where only their instants were compared, which may be one.
     #[test]
     fn a_sweep_stands_while_the_first_timer_is_overdue_and_the_same() {
         let overdue = FirstOverdue::default();
-        let (first, second) = (Some(DUE), Some(DUE + after(60)));
+        let (first, second) = (Some(timer(1)), Some(timer(2)));
 
         for (at, found, stands) in [
             (0, None, 0),
@@ -160,8 +168,8 @@ mod tests {
     fn a_clock_that_is_set_makes_no_sweep_stand() {
         let overdue = FirstOverdue::default();
 
-        assert_eq!(overdue.stands(Some(DUE), DUE + after(31), after(31)), Duration::ZERO);
-        assert_eq!(overdue.stands(Some(DUE), DUE + after(7200), after(41)), after(10));
-        assert_eq!(overdue.stands(Some(DUE), DUE, after(51)), Duration::ZERO);
+        assert_eq!(overdue.stands(Some(timer(1)), DUE + after(31), after(31)), Duration::ZERO);
+        assert_eq!(overdue.stands(Some(timer(1)), DUE + after(7200), after(41)), after(10));
+        assert_eq!(overdue.stands(Some(timer(1)), DUE, after(51)), Duration::ZERO);
     }
 }

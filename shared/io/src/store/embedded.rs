@@ -157,6 +157,16 @@ impl<E: Engine> Embedded<E> {
         Ok(first.items.first().map(|timer| timer.key.due))
     }
 
+    /// The earliest of all timers, whether it can be read or not: nothing is said of it, nor counted.
+    pub fn first_timer_key(&self) -> Result<Option<TimerKey>, Fault> {
+        let mut first = None;
+        self.engine.walk(Table::Timers, &keys::all_timers(), |key, _| {
+            first = keys::timer_of(key);
+            Ok(if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(first)
+    }
+
     /// A page of every tenant's items of a kind that has a table of its own.
     fn everybodys<T: Item>(&self, behind: Option<Vec<u8>>, limit: usize) -> Result<Everybodys<T>, Fault> {
         let (mut found, mut walked) = (Everybodys { items: Vec::new(), unreadable: Vec::new(), next: None }, 0);
