@@ -53,7 +53,7 @@ Examples:
     #[command(after_help = "\
 A check lists what cannot be read by its key, the first word of its line, such as heads:chjpcrbndht00. What nobody can read is discarded by that
 key, one item at a time: what lay there is kept in a file of the data directory, discarded-DATE.jsonl, for its owner only; of a run, what was
-written beneath it stays in the store. What can be read is not discarded, nor what a later release wrote.
+written beneath it stays in the store, and its job may begin that occurrence once more. What can be read is not discarded, nor what a later release wrote.
 
 Examples:
   minutehand repair --check

@@ -26,6 +26,9 @@ pub(super) async fn discard(
     let is_gone = store.discard_corrupt(corrupt).await?;
     let said = if is_gone { "discarded, and kept in" } else { "written since, and left; as it was, it is kept in" };
     writeln!(io::stdout(), "{}: {said} {}", corrupt.key(), file.display())?;
+    if is_gone && corrupt.is_of_a_run() {
+        writeln!(io::stdout(), "nothing says any more that it ran: its job may begin that occurrence once more")?;
+    }
     Ok(())
 }
 

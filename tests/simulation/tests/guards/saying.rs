@@ -51,7 +51,9 @@ fn a_cursor_that_is_not_believed_is_an_error_said_once_with_its_shard() {
     stage.set_clocks(10, DAY);
     stage.sweep(60, "sweeper");
     stage.set_clocks(100, 0);
-    [120, 180].into_iter().for_each(|at| drop(stage.sweep(at, "dying")));
+    for at in [120, 180] {
+        stage.sweep(at, "dying");
+    }
     stage.sweep(240, "sweeper");
 
     let said = said(&stage, 250);

@@ -68,6 +68,10 @@ impl Corrupt {
         keys::spelled(self.table, &self.key)
     }
 
+    pub fn is_of_a_run(&self) -> bool {
+        self.table == Table::Runs
+    }
+
     pub fn value(&self) -> &[u8] {
         &self.value
     }
