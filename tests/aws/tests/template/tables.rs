@@ -1,6 +1,17 @@
 //! What is remembered.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use minutehand_aws_tests::dynamo::{Dynamo, tables};
 use minutehand_aws_tests::template::each;
+use minutehand_io::store::dynamo::Listing;
+use minutehand_io::store::{Store as _, Updated};
+use minutehand_tests::conformance::items::slot::Take;
+use minutehand_tests::conformance::items::take;
+use minutehand_tests::conformance::world::{at, tenant, timer};
 use serde_json::{Value, json};
 
 use crate::template;
@@ -53,6 +64,38 @@ fn the_state_can_be_taken_back_to_any_second() {
     assert_eq!(recovery["PointInTimeRecoveryEnabled"], true);
     assert_eq!(recovery["RecoveryPeriodInDays"], json!({"Ref": "RecoveryDays"}));
     assert_eq!(template.parameters()["RecoveryDays"]["Default"], 35);
+}
+
+/// The attribute is found by what the store writes, as a misspelt one deletes nothing and fails nowhere. The timers' table has none: a pass deletes a
+/// timer. Tried: without the specification; with `Enabled: false`; `AttributeName: expire_at`; one for the timers.
+#[tokio::test]
+async fn what_expires_is_deleted_by_what_says_when() {
+    let Some(template) = template() else { return };
+    let dynamo = Dynamo::start().await;
+    let store = dynamo.store(Listing::Off);
+
+    // No other number of the item is this one, since all others are in milliseconds.
+    let until = at(600) + Duration::from_millis(1);
+    let second = AttributeValue::N(((until.millis() + 999) / 1000).to_string());
+    let taken = store.update(&tenant(), "billing".to_owned(), &Take { until, ..take(1, 1) }).await.expect("a store");
+    assert!(matches!(taken, Updated::Done(_)), "{taken:?}");
+    store.put_timer(&timer(1, 60)).await.expect("a store");
+
+    let (state, timers) = (items(&dynamo, tables().state).await, items(&dynamo, tables().timers).await);
+    let says_when: Vec<&String> =
+        state.iter().flatten().filter(|(_, value)| **value == second).map(|(name, _)| name).collect();
+    let [says_when] = says_when[..] else { panic!("one attribute says when: {says_when:?}") };
+    assert!(!timers.is_empty() && timers.iter().all(|item| !item.contains_key(says_when)), "{timers:?}");
+
+    let deleted_by = json!({"AttributeName": says_when, "Enabled": true});
+    assert_eq!(template.properties("StateTable")["TimeToLiveSpecification"], deleted_by);
+    assert_eq!(template.properties("TimersTable")["TimeToLiveSpecification"], Value::Null);
+    assert_eq!(template.of_type(TABLE).count(), 2, "whether the items of another expire is to be said here");
+}
+
+async fn items(dynamo: &Dynamo, table: String) -> Vec<HashMap<String, AttributeValue>> {
+    let scan = Client::new(&dynamo.config()).scan().table_name(table).send().await;
+    scan.expect("a scan").items.unwrap_or_default()
 }
 
 /// Tried: without `UpdateReplacePolicy`, with `DeletionPolicy: Delete`, with a fixed `DeletionProtectionEnabled`.
