@@ -33,17 +33,18 @@ impl ApiClient {
     }
 
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (StatusCode, Value) {
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.base))
-            .header("authorization", format!("Bearer {}", self.key))
-            .header("content-type", "application/json")
-            .body(body.map_or_else(Body::empty, |body| Body::from(body.to_string())))
-            .expect("a well-made request");
-        let answer = self.client.request(request).await.expect("the API answers");
+        let answer = self.client.request(self.request(method, path, body)).await.expect("the API answers");
         let status = answer.status();
         let bytes = to_bytes(Body::new(answer.into_body()), usize::MAX).await.expect("a whole answer");
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    /// The text at this path; none where nobody says it.
+    pub async fn text(&self, path: &str) -> Option<String> {
+        let answer = self.client.request(self.request("GET", path, None)).await.ok()?;
+        let is_there = answer.status().is_success();
+        let bytes = to_bytes(Body::new(answer.into_body()), usize::MAX).await.ok()?;
+        String::from_utf8(bytes.into()).ok().filter(|_| is_there)
     }
 
     /// Creates a job and returns its id.
@@ -92,6 +93,16 @@ impl ApiClient {
             assert!(begin.elapsed() < PATIENCE, "{run} does not end: {seen}");
             tokio::time::sleep(LOOK_AGAIN).await;
         }
+    }
+
+    fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Request<Body> {
+        Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header("authorization", format!("Bearer {}", self.key))
+            .header("content-type", "application/json")
+            .body(body.map_or_else(Body::empty, |body| Body::from(body.to_string())))
+            .expect("a well-made request")
     }
 }
 

@@ -5,12 +5,21 @@ use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
+use minutehand_aws_tests::dynamo::tables;
 use minutehand_aws_tests::ministack::{Ministack, REGION};
 use minutehand_aws_tests::workspace;
+use minutehand_domain::lane::Lane;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::api_client::ApiClient;
 use crate::deployment::Deployment;
+
+/// Of the processes that have no deployment.
+const KEY: &str = "a-key-that-only-tests-know";
+
+/// In a fault of minutes each attempt warns of it.
+const QUIET: &str = "error";
 
 /// Kills the running bootstraps of a function, wherever they were unpacked to, and returns their number. They are recognized
 /// by Lambda's environment, and by this test's own emulator as their parent.
@@ -46,20 +55,53 @@ pub struct Served {
 
 /// Starts the binary that `infra/build` built, over the tables and queues of a deployment, and waits until it prints its address.
 pub async fn serve_on(aws: &Ministack, deployment: &Deployment) -> Served {
-    let (mut command, key) = (serve_command(aws, &deployment.key), deployment.key.clone());
-    command.arg("--aws").envs(settings_of(deployment));
+    let (mut command, key) = (serve_command(&deployment.key), deployment.key.clone());
+    command.arg("--aws").envs(emulator(&aws.endpoint())).envs(settings_of(deployment));
     tokio::task::spawn_blocking(move || start(command, key)).await.expect("it starts")
+}
+
+/// The same over the tables of a DynamoDB, named as a test names them, and over queues that it makes on an emulator.
+pub async fn serve_over_tables(dynamo: &str, aws: &Ministack) -> Served {
+    let tables = tables();
+    let mut command = serve_command(KEY);
+    command.arg("--aws").env("RUST_LOG", QUIET).envs(emulator(&aws.endpoint())).envs([
+        ("AWS_ENDPOINT_URL_DYNAMODB", dynamo),
+        ("MINUTEHAND_STATE_TABLE", &tables.state),
+        ("MINUTEHAND_TIMERS_TABLE", &tables.timers),
+    ]);
+    for lane in Lane::ALL {
+        let made = aws.sqs().create_queue().queue_name(lane.as_str()).send().await.expect("ministack makes queues");
+        let variable = format!("MINUTEHAND_QUEUE_{}", lane.as_str().replace('-', "_").to_uppercase());
+        command.env(variable, made.queue_url.expect("a queue has a URL"));
+    }
+    tokio::task::spawn_blocking(move || start(command, KEY.to_owned())).await.expect("it starts")
+}
+
+/// The same over files, and without AWS.
+pub async fn serve_alone(folder: &Path) -> Served {
+    let mut command = serve_command(KEY);
+    command.arg("--data").arg(folder).env("RUST_LOG", QUIET);
+    tokio::task::spawn_blocking(move || start(command, KEY.to_owned())).await.expect("it starts")
 }
 
 /// The same over files, with services of AWS that its jobs may call.
 pub async fn serve_over_files(aws: &Ministack, folder: &Path, targets: &Value) -> Served {
-    let key = "a-key-that-only-tests-know";
-    let mut command = serve_command(aws, key);
-    command.arg("--data").arg(folder).args(["--targets", &targets.to_string()]);
-    tokio::task::spawn_blocking(move || start(command, key.to_owned())).await.expect("it starts")
+    let mut command = serve_command(KEY);
+    command.envs(emulator(&aws.endpoint())).arg("--data").arg(folder).args(["--targets", &targets.to_string()]);
+    tokio::task::spawn_blocking(move || start(command, KEY.to_owned())).await.expect("it starts")
 }
 
 impl Served {
+    /// A client of it.
+    pub fn api(&self) -> ApiClient {
+        ApiClient::new(&self.url, &self.key)
+    }
+
+    /// Sends SIGSTOP: its sockets stay open, and it does nothing more.
+    pub fn hang(&self) {
+        kill_process(Pid::from_child(&self.process), Signal::STOP).expect("it runs");
+    }
+
     /// Sends SIGTERM and returns the exit status.
     pub fn terminate(mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.process), Signal::TERM).expect("it runs");
@@ -74,17 +116,20 @@ impl Drop for Served {
     }
 }
 
-fn serve_command(aws: &Ministack, key: &str) -> Command {
+fn serve_command(key: &str) -> Command {
     let mut command = Command::new(workspace::target().join("deployed/minutehand"));
-    command.env_clear().args(["serve", "--listen", "127.0.0.1:0"]).envs([
-        ("AWS_ENDPOINT_URL", aws.endpoint().as_str()),
+    command.env_clear().args(["serve", "--listen", "127.0.0.1:0"]);
+    command.env("MINUTEHAND_KEY", key).env("MINUTEHAND_REACH", "private");
+    command
+}
+
+fn emulator(endpoint: &str) -> [(&'static str, &str); 4] {
+    [
+        ("AWS_ENDPOINT_URL", endpoint),
         ("AWS_REGION", REGION),
         ("AWS_ACCESS_KEY_ID", "test"),
         ("AWS_SECRET_ACCESS_KEY", "test"),
-        ("MINUTEHAND_KEY", key),
-        ("MINUTEHAND_REACH", "private"),
-    ]);
-    command
+    ]
 }
 
 fn settings_of(deployment: &Deployment) -> [(&'static str, &str); 11] {
@@ -104,7 +149,7 @@ fn settings_of(deployment: &Deployment) -> [(&'static str, &str); 11] {
 }
 
 fn start(mut command: Command, key: String) -> Served {
-    let mut process = command.stdout(Stdio::piped()).spawn().expect("it was built");
+    let mut process = command.stdout(Stdio::piped()).spawn().expect("infra/build has built it");
     let mut said = BufReader::new(process.stdout.take().expect("it is piped")).lines();
     let listens = said.by_ref().map_while(Result::ok).find_map(|line| {
         let (_, rest) = line.split_once("listens on ")?;

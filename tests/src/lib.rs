@@ -1,5 +1,6 @@
-//! What is shared by the suites in `tests/`: conformance facts that are generic over a port, and the faulty file.
+//! What is shared by the suites in `tests/`: conformance facts that are generic over a port, the faulty file, and the alarms that ring.
 
+pub mod alarms;
 pub mod conformance;
 pub mod faulty_file;
 pub mod releases;

@@ -8,14 +8,14 @@ mod faults;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
 use minutehand_io::metrics::{ALL, Kind, Metric};
-use minutehand_python::prerequisite::{not_run, run, say};
+use minutehand_python::prerequisite::{is_there, not_run, run, say};
 use minutehand_python::workspace::{root, target};
+use minutehand_tests::alarms::PROMTOOL;
 use regex::Regex;
 use serde_json::Value;
 
@@ -55,42 +55,6 @@ static APP: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     run(Command::new("npm").arg("test").env("MINUTEHAND_TEMPLATE", template).current_dir(&app));
     Some(app)
 });
-
-/// The rules' checker; nothing where it is not to be had.
-static PROMTOOL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
-    if is_there("promtool") {
-        return Some("promtool".into());
-    }
-    let folder = target().join("promtool");
-    let promtool = folder.join("usr/bin/promtool");
-    if !promtool.exists() && !fetched(&folder) {
-        not_run(
-            "promtool was not found, and Debian's package `prometheus` cannot be fetched",
-            "the tests of Prometheus' rules",
-        );
-        return None;
-    }
-    Some(promtool)
-});
-
-fn fetched(folder: &Path) -> bool {
-    fs::create_dir_all(folder).expect("a folder under target/");
-    let fetch = || Command::new("apt-get").args(["download", "prometheus"]).current_dir(folder).output();
-    let succeeded = |output: io::Result<std::process::Output>| output.is_ok_and(|output| output.status.success());
-    // The lists of a fresh machine are empty.
-    let is_fetched =
-        succeeded(fetch()) || (succeeded(Command::new("apt-get").arg("update").output()) && succeeded(fetch()));
-    if !is_fetched {
-        return false;
-    }
-    let package = fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|entry| entry.path());
-    let package = package.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "deb"));
-    package.is_some_and(|package| succeeded(Command::new("dpkg").arg("-x").arg(package).arg(folder).output()))
-}
-
-fn is_there(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
-}
 
 /// Those that are gone from the checkout go here, too.
 fn copy_sources(from: &Path, to: &Path) {

@@ -10,6 +10,11 @@ pub fn not_run(missing: &str, tests: &str) {
     say(&format!("NOT RUN: {missing}, so {tests} prove nothing here."));
 }
 
+/// Whether a program can be run, which knows `--version`.
+pub fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
 /// Runs a program that must be there and succeed: what it printed.
 pub fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().expect("a program that is there");

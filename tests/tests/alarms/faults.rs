@@ -3,33 +3,27 @@
 //!
 //! What names a cause rings, and beside it what says that starts were late (`StartBudgetBurns`), where they were.
 //!
-//! Of the process itself there are only the series of its registry; what it reads of its queues and of DynamoDB when it is asked is not there.
+//! Of the process itself there are only the series of its registry; what it reads of its queues and of DynamoDB when it is asked is not there. Real
+//! processes meet the same in `localstack/tests/faults.rs`, by the clock.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_io::metrics::series::Series;
-use minutehand_python::workspace::{root, target};
 use minutehand_simulation::setting::Setting;
 use minutehand_simulation::stage::{Stage, Wish, moment};
 use minutehand_simulation::throttle::{Resource, Throttle};
+use minutehand_tests::alarms::{PROMTOOL, Scraped};
 use prometheus::{Registry, TextEncoder};
-
-use crate::PROMTOOL;
 
 const MINUTE: i64 = 60;
 /// In minutes: before it all is well, and behind it too.
 const FAULT: Range<i64> = 60..80;
 const END: i64 = 240;
-
-/// The values of each series, a minute apart.
-type Scraped = BTreeMap<String, Vec<Option<f64>>>;
 
 /// What is measured of a world, and what it measured.
 struct Host {
@@ -46,7 +40,7 @@ impl Host {
         let registry = Registry::new();
         stage.measure_into(Arc::new(Series::of_a_host(&registry).expect("a registry of its own")));
         stage.create(0, "creator");
-        Self { stage, registry, scraped: Scraped::new() }
+        Self { stage, registry, scraped: Scraped::each(Duration::from_secs(60)) }
     }
 
     fn each_minute() -> Self {
@@ -62,63 +56,22 @@ impl Host {
     fn played(mut self) -> Scraped {
         for minute in 0..=END {
             self.stage.play_to(minute * MINUTE + 30);
-            self.scrape(usize::try_from(minute).expect("a few minutes"));
+            self.scrape();
         }
         self.scraped
     }
 
-    fn scrape(&mut self, minute: usize) {
+    fn scrape(&mut self) {
         let text = TextEncoder::new().encode_to_string(&self.registry.gather()).expect("text");
         // The store of a simulation has no units. Of those of a host over DynamoDB there is no more here than that some were measured once.
-        let host = "up{job=\"minutehand\"} 1\nminutehand_store_units_total{what=\"read\"} 1\n";
-        for line in text.lines().chain(host.lines()).filter(|line| !line.starts_with('#')) {
-            let (name, value) = line.rsplit_once(' ').expect("a series and its value");
-            let values = self.scraped.entry(with_instance(name)).or_default();
-            values.resize(minute, None);
-            values.push(Some(value.parse().expect("a number")));
-        }
+        self.scraped.answered(&format!("{text}minutehand_store_units_total{{what=\"read\"}} 1\n"));
     }
 }
 
-fn with_instance(series: &str) -> String {
-    match series.strip_suffix('}') {
-        Some(labelled) => format!("{labelled},instance=\"a\"}}"),
-        None => format!("{series}{{instance=\"a\"}}"),
-    }
-}
-
-/// Which alerts rang between two minutes, as Prometheus' own engine finds by the rules.
+/// Which alerts rang between two minutes.
 fn rang(promtool: &Path, name: &str, scraped: &Scraped, minutes: Range<i64>) -> BTreeSet<String> {
-    let all = crate::rules();
-    // Asked for nothing, it answers with what there is.
-    let said = asked(promtool, name, scraped, &minutes);
-    all.into_iter().filter(|rule| said.contains(&format!("alertname=\"{rule}\""))).collect()
-}
-
-fn asked(promtool: &Path, name: &str, scraped: &Scraped, minutes: &Range<i64>) -> String {
-    let rules = root().join("infra/prometheus/alerts.yaml");
-    let mut yaml = format!(
-        "rule_files: [{}]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n",
-        rules.display()
-    );
-    for (series, values) in scraped {
-        let values: Vec<String> =
-            values.iter().map(|value| value.map_or("_".to_owned(), |value| value.to_string())).collect();
-        let _in_memory = writeln!(yaml, "      - series: '{series}'\n        values: '{}'", values.join(" "));
-    }
-    let (span, end) = (minutes.end - minutes.start, minutes.end);
-    let _in_memory = writeln!(
-        yaml,
-        "    promql_expr_test:\n      - expr: 'count by (alertname) (max_over_time(ALERTS{{alertstate=\"firing\"}}[{span}m]))'\n        eval_time: {end}m\n        exp_samples: [{{labels: '{{alertname=\"what there is is shown\"}}', value: 1}}]"
-    );
-    let folder = target().join("alarms");
-    std::fs::create_dir_all(&folder).expect("a folder under target/");
-    let file = folder.join(format!("{name}.yaml"));
-    std::fs::write(&file, yaml).expect("a file under target/");
-    let output = Command::new(promtool).args(["test", "rules"]).arg(&file).output().expect("promtool");
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(said.contains("what there is is shown"), "{said}");
-    said
+    let scrape = |minute| usize::try_from(minute).expect("a few minutes");
+    scraped.rang(promtool, name, scrape(minutes.start)..scrape(minutes.end))
 }
 
 /// The fault is met, what is to ring rings, and nothing rings before it, nor an hour and a half after it.
