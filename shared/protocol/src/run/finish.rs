@@ -111,11 +111,11 @@ pub async fn record<D: Ports>(
             Put::Written(_) => {
                 ports.events().changed(&run, &next, now);
                 hint_next_attempt(ports, &next, terms, again.as_ref()).await;
-                renew(ports, &next, begun_at, now).await;
                 if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
                     erase_behind(ports, behind, again.as_ref()).await?;
                     Box::pin(erase_far_behind(ports, behind, again.as_ref(), &run)).await?; // apart: few are taken on
                 }
+                renew(ports, &next, begun_at, now).await;
                 return Ok(Finished::Recorded(next));
             }
             Put::Conflict(Some(seen)) => (run, version) = (seen.item, seen.version),
