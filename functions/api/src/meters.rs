@@ -5,11 +5,9 @@
 //! here until the next. So another process may admit a little more, never for longer than [`COUNT_AGAIN`].
 
 use std::collections::HashMap;
-use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Job, Status};
@@ -27,8 +25,6 @@ use crate::problem::Problem;
 
 /// A quota is read again after this long: by then a new quota is in force in every process.
 const READ_AGAIN: Duration = Duration::from_secs(5);
-/// No request waits longer for a quota to be read: while a table hangs, who looks what is wrong is to be answered, and a scrape gives up by itself.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// Jobs are counted again after this long.
 const COUNT_AGAIN: Duration = Duration::from_secs(60);
 /// Jobs are counted again after this long when the last count was at the limit: jobs end by themselves.
@@ -144,14 +140,10 @@ impl Meters {
         if let Some((limits, _)) = known {
             return limits;
         }
-        let deployment = Tenant::deployment();
-        let reading = pin!(ports.store().get::<Quota>(&deployment, tenant.clone()));
-        let limits = match select(reading, pin!(ports.clock().sleep_until(now + PATIENCE))).await {
-            Either::Left((Ok(there), _)) => there.map(|seen| seen.item.limits).unwrap_or_default(),
-            // A quota that cannot be read, or not soon, refuses no request: the last one read stays in force.
-            Either::Left((Err(_), _)) | Either::Right(_) => {
-                self.with(tenant, |meter| meter.limits).map(|(limits, _)| limits).unwrap_or_default()
-            }
+        let limits = match ports.store().get::<Quota>(&Tenant::deployment(), tenant.clone()).await {
+            Ok(there) => there.map(|seen| seen.item.limits).unwrap_or_default(),
+            // A quota that cannot be read refuses no request: the last one read stays in force.
+            Err(_) => self.with(tenant, |meter| meter.limits).map(|(limits, _)| limits).unwrap_or_default(),
         };
         self.with(tenant, |meter| meter.limits = Some((limits, now)));
         limits
