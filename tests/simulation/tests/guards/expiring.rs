@@ -192,7 +192,7 @@ fn what_a_worker_did_and_kept_the_next_one_knows_months_later() {
 
 /// The same rule: attempts begin and end in time, once a day for a hundred days, so that nobody looks at the run.
 ///
-/// Removed: whoever says how an attempt went lets be what lies beneath the run. The worker of the hundredth was told to make the effect.
+/// Removed (`renews-what-workers-said`): what was said of the run is not written again. The worker of the hundredth was told to make the effect.
 #[test]
 fn what_was_done_is_known_to_a_run_that_nobody_looks_at_for_months() {
     let daily = Wish { by_a_worker: true, retries: 100, retry_after: 86_400, ..Wish::on_demand() };
