@@ -18,9 +18,9 @@ use minutehand_io::store::Store as _;
 use crate::app_state::AppState;
 use crate::keyring::{Caller, Need};
 use crate::problem::{Kind, Problem};
-use crate::seat;
 use crate::source::Source;
 use crate::strangers::{Admitted, Fingerprint};
+use crate::{scrape, seat};
 
 /// A handler that needs a caller and was mounted without [`authenticate`] refuses every request.
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -30,8 +30,6 @@ impl<S: Sync> FromRequestParts<S> for Caller {
         parts.extensions.get().cloned().ok_or_else(no_key)
     }
 }
-
-const SCRAPE: &str = "/metrics";
 
 /// Admits a request with a valid key, a role of at least `needed`, and requests left in its tenant's quota.
 pub(crate) async fn authenticate<D: Ports>(
@@ -62,12 +60,12 @@ async fn answered<D: Ports>(
     next: Next,
 ) -> Result<Response, Problem> {
     seat::take(request.extensions(), caller.tenant())?;
+    let may = caller.may(needed);
     // A scrape counts against no quota: to know that, the store is asked, and what is to tell of a store that hangs would hang with it.
-    let is_scrape = request.uri().path() == SCRAPE && caller.may(needed);
-    if !is_scrape {
+    if !may || request.uri().path() != scrape::PATH {
         app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     }
-    if !caller.may(needed) {
+    if !may {
         return Err(refused(caller, needed));
     }
     Ok(next.run(request).await)

@@ -139,7 +139,7 @@ fn of_the_deployment<D: Ports>() -> Vec<Route<D>> {
         route(M::POST, "/v1/repair", Host, repair::repair_all::<D>, doc_of::repair),
         route(M::GET, "/v1/backup", Host, backup::take::<D>, doc_of::backup),
         route(M::GET, "/v1/stats", Viewer, stats::stats::<D>, doc_of::stats),
-        route(M::GET, "/metrics", Host, scrape::metrics::<D>, doc_of::metrics),
+        route(M::GET, scrape::PATH, Host, scrape::metrics::<D>, doc_of::metrics),
         open(M::GET, "/v1/health", health::health::<D>, doc_of::health),
         open(M::GET, "/openapi.json", openapi::show, doc_of::openapi),
     ]

@@ -11,6 +11,8 @@ use minutehand_io::Ports;
 use crate::app_state::AppState;
 use crate::problem::{Kind, Problem};
 
+pub(crate) const PATH: &str = "/metrics";
+
 const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 pub(crate) async fn metrics<D: Ports>(State(app): State<Arc<AppState<D>>>) -> Result<Response, Problem> {
