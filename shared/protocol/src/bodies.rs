@@ -4,7 +4,7 @@
 //! same, it has one of its own. Before, all of them lay beside the job: those are still found there.
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::{Body, Digest, Json};
+use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{JobId, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
@@ -152,16 +152,16 @@ pub(crate) async fn hand_on<D: Ports>(ports: &D, run: &Run, now: Moment) -> Resu
 }
 
 /// What a run of a workflow is given, as the schema of its parameters has it: its own, or its job's, which lies beside the job already. That is so where
-/// the schema has left it `as_given`: another that lies there may be of a former life of the job, and go before long.
+/// the schema has left it as it was given: another that lies there may be of a former life of the job, and go before long.
 pub(crate) async fn keep_params<D: Ports>(
     ports: &D,
     run: &Run,
     given: Option<Json>,
-    as_given: Option<Digest>,
+    is_as_given: bool,
     now: Moment,
 ) -> Result<Body, Fault> {
-    let of_its_job = given.as_ref().filter(|json| run.payload.is_none() && json.len() > INLINE_PAYLOAD_BYTES);
-    if let Some(digest) = of_its_job.map(Json::digest).filter(|digest| as_given == Some(*digest))
+    let is_its_jobs = |json: &&Json| is_as_given && run.payload.is_none() && json.len() > INLINE_PAYLOAD_BYTES;
+    if let Some(digest) = given.as_ref().filter(is_its_jobs).map(Json::digest)
         && ports.store().get::<KeptBody>(&run.tenant, (run.key.job, digest)).await?.is_some()
     {
         return Ok(Body::Apart(digest));

@@ -58,20 +58,22 @@ pub async fn of_workflow<D: Ports>(
         return Ok(Err(told));
     }
     let policy = plan.policy();
-    let as_given = given.as_ref().map(Json::digest);
-    let given = match &policy.params {
+    let (given, is_as_given) = match &policy.params {
         Some(schema) => match schema.admit(given.as_ref()) {
-            Ok(params) => Some(params),
+            Ok(params) => {
+                let is_as_given = given.as_ref() == Some(&params);
+                (Some(params), is_as_given)
+            }
             Err(bad) => return Ok(Err(format!("params{}: {}", bad[0].at, bad[0].why))),
         },
-        None => given,
+        None => (given, true),
     };
     if let Some(given) = given.as_ref().filter(|given| given.len() > PAYLOAD_BYTES) {
         let bytes = given.len();
         return Ok(Err(format!("params: with their defaults they have {bytes} bytes, and at most {PAYLOAD_BYTES}")));
     }
     let now = ports.clock().now();
-    let given = bodies::keep_params(ports, run, given, as_given, now).await?;
+    let given = bodies::keep_params(ports, run, given, is_as_given, now).await?;
     let deadline = now + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
     let expires_at = run.kept.from(deadline + policy.finally_timeout + KEPT);
     let slot = policy.max_concurrent_runs;

@@ -190,11 +190,11 @@ fn what_a_worker_did_and_kept_the_next_one_knows_months_later() {
     assert!(is_known(&stage, 130 * DAY + 2, "second", &second));
 }
 
-/// The same rule: attempts begin and end in time, once a day for a hundred days, so that nobody looks at the run.
+/// The same rule: attempts begin and end in time, once a day for a hundred days.
 ///
 /// Removed (`renews-what-workers-said`): what was said of the run is not written again. The worker of the hundredth was told to make the effect.
 #[test]
-fn what_was_done_is_known_to_a_run_that_nobody_looks_at_for_months() {
+fn what_was_done_is_known_after_months_of_attempts_that_end_in_time() {
     let daily = Wish { by_a_worker: true, retries: 100, retry_after: 86_400, ..Wish::on_demand() };
     let stage = Stage::new(kept_for_a_day(daily), []);
     stage.create(0, "creator");
