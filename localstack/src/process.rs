@@ -55,9 +55,9 @@ pub struct Served {
 
 /// Starts the binary that `infra/build` built, over the tables and queues of a deployment, and waits until it prints its address.
 pub async fn serve_on(aws: &Ministack, deployment: &Deployment) -> Served {
-    let (mut command, key) = (serve_command(&deployment.key), deployment.key.clone());
+    let mut command = serve_command(&deployment.key);
     command.arg("--aws").envs(emulator(&aws.endpoint())).envs(settings_of(deployment));
-    tokio::task::spawn_blocking(move || start(command, key)).await.expect("it starts")
+    started(command, &deployment.key).await
 }
 
 /// The same over the tables of a DynamoDB, named as a test names them, and over queues that it makes on an emulator.
@@ -74,21 +74,21 @@ pub async fn serve_over_tables(dynamo: &str, aws: &Ministack) -> Served {
         let variable = format!("MINUTEHAND_QUEUE_{}", lane.as_str().replace('-', "_").to_uppercase());
         command.env(variable, made.queue_url.expect("a queue has a URL"));
     }
-    tokio::task::spawn_blocking(move || start(command, KEY.to_owned())).await.expect("it starts")
+    started(command, KEY).await
 }
 
 /// The same over files, and without AWS.
 pub async fn serve_alone(folder: &Path) -> Served {
     let mut command = serve_command(KEY);
     command.arg("--data").arg(folder).env("RUST_LOG", QUIET);
-    tokio::task::spawn_blocking(move || start(command, KEY.to_owned())).await.expect("it starts")
+    started(command, KEY).await
 }
 
 /// The same over files, with services of AWS that its jobs may call.
 pub async fn serve_over_files(aws: &Ministack, folder: &Path, targets: &Value) -> Served {
     let mut command = serve_command(KEY);
     command.envs(emulator(&aws.endpoint())).arg("--data").arg(folder).args(["--targets", &targets.to_string()]);
-    tokio::task::spawn_blocking(move || start(command, KEY.to_owned())).await.expect("it starts")
+    started(command, KEY).await
 }
 
 impl Served {
@@ -146,6 +146,11 @@ fn settings_of(deployment: &Deployment) -> [(&'static str, &str); 11] {
         ("MINUTEHAND_QUEUE_LOW_LONG", deployment.output("LowLongQueueUrl")),
         ("MINUTEHAND_BUS", deployment.output("BusName")),
     ]
+}
+
+async fn started(command: Command, key: &str) -> Served {
+    let key = key.to_owned();
+    tokio::task::spawn_blocking(move || start(command, key)).await.expect("it starts")
 }
 
 fn start(mut command: Command, key: String) -> Served {

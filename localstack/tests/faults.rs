@@ -20,7 +20,7 @@ use minutehand_aws_tests::dynamo::Dynamo;
 use minutehand_aws_tests::ministack::{Authorization, Ministack};
 use minutehand_localstack::api_client::ApiClient;
 use minutehand_localstack::hook::Hook;
-use minutehand_localstack::process::{serve_alone, serve_over_tables};
+use minutehand_localstack::process::{Served, serve_alone, serve_over_tables};
 use minutehand_localstack::worker::Worker;
 use minutehand_tests::alarms::{PROMTOOL, Scraped};
 use serde_json::{Value, json};
@@ -40,12 +40,7 @@ const FAULT: usize = 108;
 #[ignore = "ten minutes of the clock: .ci/run asks"]
 async fn a_process_that_is_killed_is_told_of() {
     let Some(promtool) = &*PROMTOOL else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let served = serve_alone(folder.path()).await;
-    let api = served.api();
-    api.create(&each_five_seconds(&json!({"noop": {}}))).await;
-
-    let scraped = played(&api, || drop(served)).await;
+    let scraped = played_alone(drop).await;
 
     rings(promtool, "killed", &scraped, "TelemetryMissing");
 }
@@ -54,12 +49,8 @@ async fn a_process_that_is_killed_is_told_of() {
 #[ignore = "ten minutes of the clock: .ci/run asks"]
 async fn a_process_that_hangs_is_told_of() {
     let Some(promtool) = &*PROMTOOL else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let served = serve_alone(folder.path()).await;
-    let api = served.api();
-    api.create(&each_five_seconds(&json!({"noop": {}}))).await;
-
-    let scraped = played(&api, || served.hang()).await;
+    let mut hanging = None;
+    let scraped = played_alone(|served| hanging.insert(served).hang()).await;
 
     rings(promtool, "hanging", &scraped, "TelemetryMissing");
 }
@@ -150,6 +141,15 @@ async fn played(api: &ApiClient, fault: impl FnOnce()) -> Scraped {
     fault();
     scrape(api, FAULT, &mut scraped).await;
     scraped
+}
+
+/// The same of a process over files that has a job which calls nobody.
+async fn played_alone(fault: impl FnOnce(Served)) -> Scraped {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = serve_alone(folder.path()).await;
+    let api = served.api();
+    api.create(&each_five_seconds(&json!({"noop": {}}))).await;
+    played(&api, || fault(served)).await
 }
 
 async fn scrape(api: &ApiClient, times: usize, scraped: &mut Scraped) {
