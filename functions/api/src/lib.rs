@@ -94,6 +94,12 @@ pub struct Api<D> {
 }
 
 pub fn router<D: Ports>(api: Api<D>) -> Router {
+    router_at(api, |_| true)
+}
+
+/// The same where only some addresses are asked at, which it finds by how a route spells them: its routes are most of what a router costs, and a
+/// simulation makes one for each request.
+pub fn router_at<D: Ports>(api: Api<D>, is_asked_at: impl Fn(&str) -> bool) -> Router {
     let Api { ports, keys, target_check, metrics, backups } = api;
     let (key_uses, meters, body_budget) = (KeyUses::default(), Meters::default(), BodyBudget::default());
     let refusals = Refusals::default();
@@ -118,6 +124,7 @@ pub fn router<D: Ports>(api: Api<D>) -> Router {
     });
     routes::table::<D>()
         .into_iter()
+        .filter(|route| is_asked_at(route.path))
         .fold(Router::new(), |router, route| route.mount(router, &app))
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)

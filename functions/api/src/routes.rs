@@ -23,7 +23,7 @@ use crate::{
 
 pub(crate) struct Route<D> {
     method: Method,
-    path: &'static str,
+    pub(crate) path: &'static str,
     /// None: the route needs no key.
     needs: Option<Need>,
     doc: fn() -> OperationDoc,

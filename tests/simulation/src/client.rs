@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use http::{Request, StatusCode};
-use minutehand_api::{Api, Keyring, TargetCheck, router};
+use http::{Request, StatusCode, Uri};
+use minutehand_api::{Api, Keyring, TargetCheck, router_at};
 use minutehand_domain::id::Tenant;
 use serde_json::Value;
 use tower::ServiceExt as _;
@@ -13,6 +13,22 @@ use tower::ServiceExt as _;
 use crate::ports::SimPorts;
 
 const KEY: &str = "the-key-of-the-simulation";
+
+/// Where a simulation asks. With all addresses of the API each router takes ten times as long, and a history a third more.
+const ASKED_AT: [&str; 12] = [
+    "/v1/jobs",
+    "/v1/jobs/{job_id}",
+    "/v1/jobs/{job_id}/pause",
+    "/v1/jobs/{job_id}/resume",
+    "/v1/jobs/{job_id}/run",
+    "/v1/jobs/{job_id}/runs",
+    "/v1/jobs/{job_id}/why",
+    "/v1/runs/{run_id}/cancel",
+    "/v1/runs/{run_id}/retry",
+    "/v1/dead-letters",
+    "/v1/dead-letters/{run_id}/redrive",
+    "/v1/dead-letters/{run_id}/dismiss",
+];
 
 /// Making one costs more than a request through it: whoever asks several times keeps it.
 pub struct Client(Router);
@@ -27,13 +43,14 @@ pub struct Answer {
 impl Client {
     pub fn of(ports: SimPorts, tenant: Tenant) -> Self {
         let target_check = TargetCheck::new(|_| Ok(()));
-        Self(router(Api {
+        let api = Api {
             ports: Arc::new(ports),
             keys: Keyring::single(KEY, tenant),
             target_check,
             metrics: None,
             backups: None,
-        }))
+        };
+        Self(router_at(api, |address| ASKED_AT.contains(&address)).fallback(asked_elsewhere))
     }
 
     pub async fn send(&self, method: &str, path: &str, idempotency_key: Option<&str>, body: &Value) -> Answer {
@@ -56,4 +73,8 @@ impl Client {
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
         Answer { status, replayed, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
     }
+}
+
+async fn asked_elsewhere(uri: Uri) -> StatusCode {
+    panic!("{uri} is none of ASKED_AT")
 }
