@@ -13,6 +13,7 @@ use minutehand_domain::audit::Deed;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::operation::{Operation, OperationHead, OperationId, Order, Work};
+use minutehand_domain::trace::TraceContext;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
@@ -57,13 +58,21 @@ pub(crate) async fn start<D: Ports>(
         let view = DryOperationView::of(&work, found.count, found.more, &found.sample);
         return Ok(Json(OperationAnswerView::Dry(view)).into_response());
     }
-    match started(ports, &caller, &acting, once, (work, note)).await? {
+    match started(ports, &caller, &acting, once, Wanted { work, note, trace: None }).await? {
         Started::New(operation) => {
             let location = location(format!("/v1/operations/{}", operation.id));
             Ok((StatusCode::ACCEPTED, location, shown(&operation)).into_response())
         }
         Started::Replayed(operation) => Ok((replayed(), shown(&operation)).into_response()),
     }
+}
+
+/// What is asked for.
+struct Wanted {
+    work: Work,
+    note: Option<String>,
+    /// What makes runs keeps it.
+    trace: Option<TraceContext>,
 }
 
 enum Started {
@@ -77,7 +86,7 @@ async fn started<D: Ports>(
     caller: &Caller,
     acting: &Acting,
     once: Option<(AskedName, Fingerprint)>,
-    (work, note): (Work, Option<String>),
+    Wanted { work, note, trace }: Wanted,
 ) -> Result<Started, Problem> {
     let tenant = caller.tenant();
     let id = match name(ports, tenant, once).await? {
@@ -87,7 +96,7 @@ async fn started<D: Ports>(
         Named::TooMany => return Err(too_many()),
     };
     let fingerprint = once.map(|(_, fingerprint)| fingerprint);
-    let new = NewOperation { work, note, by: caller.by.clone(), fingerprint };
+    let new = NewOperation { work, note, by: caller.by.clone(), fingerprint, trace };
     let beginning = async {
         match begin(ports, tenant, id, new).await? {
             Begun::New(operation) => Ok(Started::New(operation)),

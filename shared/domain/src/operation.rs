@@ -27,6 +27,7 @@ use crate::limits::{BACKFILL_RUNS_PER_MINUTE, OPERATION_BATCH, OPERATION_REASONS
 use crate::pace;
 use crate::run::Run;
 use crate::spelled::spelled_for_people;
+use crate::trace::TraceContext;
 
 /// The part of a minute that each run of a backfill takes.
 const PER_RUN: Duration = Duration::from_millis(60_000 / BACKFILL_RUNS_PER_MINUTE as u64);
@@ -72,6 +73,8 @@ pub struct Operation {
     pub held_since: Option<Moment>,
     /// Of the request that asked for it, where that carried an idempotency key.
     pub fingerprint: Option<Fingerprint>,
+    /// Of a backfill: the trace of the request that asked for it, which its runs link to.
+    pub trace: Option<TraceContext>,
 }
 
 /// What an operation does, and to what.
@@ -288,6 +291,7 @@ impl Operation {
             paced_to: now - PER_RUN * u32::try_from(OPERATION_BATCH).unwrap_or(u32::MAX),
             held_since: None,
             fingerprint: None,
+            trace: None,
         }
     }
 

@@ -84,6 +84,7 @@ pub(crate) fn backfill_job() -> OperationDoc {
         )
         .takes::<BackfillRequest>()
         .once()
+        .traced()
         .refuses(Kind::Conflict)
         .shows(
             ResponseDoc::json::<BackfillView>(StatusCode::ACCEPTED, "What is being made.").with(Location),

@@ -18,7 +18,7 @@ use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
 use minutehand_wire::{BackfillRequest, BackfillView};
 
-use super::{Started, once, started};
+use super::{Started, Wanted, once, started};
 use crate::app_state::AppState;
 use crate::audit::Acting;
 use crate::body::Body;
@@ -27,6 +27,7 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::JobPath;
 use crate::problem::Problem;
+use crate::traced::Traced;
 
 /// Begins a backfill, or says what it would make. Its span is counted at once; its runs are made at their pace.
 pub(crate) async fn backfill<D: Ports>(
@@ -35,6 +36,7 @@ pub(crate) async fn backfill<D: Ports>(
     acting: Acting,
     JobPath(id): JobPath,
     header: KeyHeader,
+    Traced(trace): Traced,
     body: Body,
 ) -> Result<Response, Problem> {
     let request: BackfillRequest = body.parse()?;
@@ -48,7 +50,8 @@ pub(crate) async fn backfill<D: Ports>(
     if request.dry_run {
         return Ok(Json(BackfillView::of(None, &job, &backfill, &fires, already)).into_response());
     }
-    match started(ports, &caller, &acting, once, (Work::Backfill(backfill.clone()), note)).await? {
+    let wanted = Wanted { work: Work::Backfill(backfill.clone()), note, trace };
+    match started(ports, &caller, &acting, once, wanted).await? {
         Started::New(operation) => {
             let location = location(format!("/v1/operations/{}", operation.id));
             let view = BackfillView::of(Some(operation.id), &job, &backfill, &fires, already);

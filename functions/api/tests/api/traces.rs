@@ -1,12 +1,16 @@
 //! Traces: what a request says of the trace that it is made in is kept with what it makes, shown, and passed on.
 
+use std::time::Duration;
+
 use minutehand_domain::run::{ErrorCode, Run};
 use minutehand_domain::trace::{Sampling, SpanId, TraceContext};
 use minutehand_domain::workflow::definition::Definition;
 use serde_json::{Value, json};
 
 use crate::graphs::{task, workflow_id};
-use crate::world::{ACME_KEY, Answer, World, failed, request, succeeded};
+use crate::world::{ACME_KEY, Answer, START, World, failed, request, succeeded};
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 const ONE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const OTHER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
@@ -84,6 +88,36 @@ async fn a_run_that_is_asked_for_is_as_its_askers_trace_is() {
     assert_eq!(asked.field("/trace/sampled"), json!(false));
     let run = stored(&world, &asked.word("/run_id")).await;
     assert_eq!(run.links(), [context(OTHER)]);
+}
+
+/// Tried: without the trace in the operation's stored shape, what its later looks make links to its job's creator.
+#[tokio::test]
+async fn what_a_backfill_makes_is_as_its_askers_trace_is_though_it_is_made_by_a_later_look() {
+    let world = World::new();
+    let hourly = json!({"schedule": {"cron": "0 * * * *"}, "target": {"noop": {}}});
+    let job = within(&world, &[("traceparent", ONE)], "/v1/jobs", &hourly).await.word("/job_id");
+    let span = json!({"from": (START - DAY * 30).to_string(), "to": START.to_string()});
+
+    let asked = within(&world, &[("traceparent", OTHER)], &format!("/v1/jobs/{job}/backfill"), &span).await;
+    assert_eq!((asked.status.as_u16(), asked.field("/runs")), (202, json!(720)), "{}", asked.text);
+    let at_first = creators(&world, &job).await;
+    for _ in 0..60 {
+        world.pass(6);
+        world.work(|_, _| succeeded()).await;
+    }
+
+    let creators = creators(&world, &job).await;
+    assert!(at_first.len() < 720, "{}", at_first.len());
+    assert_eq!(creators, vec![json!({"sampled": false, "creator": {"traceparent": OTHER}}); 720]);
+}
+
+/// What is shown of the traces of a job's backfilled runs, but for their own ids.
+async fn creators(world: &World, job: &str) -> Vec<Value> {
+    let page = world.get(&format!("/v1/jobs/{job}/runs?from=2020-01-01T00:00:00Z&limit=1000")).await;
+    let runs = page.field("/items").as_array().unwrap().clone();
+    let backfilled = runs.into_iter().filter(|run| run["origin"] == "backfill");
+    let shown = |run: Value| json!({"sampled": run["trace"]["sampled"], "creator": run["trace"]["creator"]});
+    backfilled.map(shown).collect()
 }
 
 /// What was decided at a birth is kept: another process may have another ratio. Tried: with it decided anew by whoever claims.

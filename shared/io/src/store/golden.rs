@@ -361,7 +361,7 @@ fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
             act: RunAct::Retry,
             filter: RunFilter { job: None, tag: None, status: None, priority: None, ..runs },
         },
-        Work::Backfill(backfill),
+        Work::Backfill(backfill.clone()),
     ];
     let positions = [
         Position::Jobs { past: Some(JOB) },
@@ -395,6 +395,9 @@ fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
     let dismissing = Work::Runs { act: RunAct::Dismiss, filter };
     let dismissing = Operation::new(tenant(), OPERATION, dismissing, By::host(), AT);
     see("operation dismiss_runs", &OperationHead::Operation(Box::new(dismissing)));
+    let making = Operation::new(tenant(), OPERATION, Work::Backfill(backfill), By::host(), AT);
+    let traced = Operation { trace: Some(trace()), ..making };
+    see("operation backfill in a trace", &OperationHead::Operation(Box::new(traced)));
     let erasure = Erasure {
         behind: Some("0:ab".to_owned()),
         began: Some(AT),

@@ -7,6 +7,7 @@ use minutehand_domain::limits::{OPERATION_FIRST_STEPS, OPERATIONS_AT_ONCE, PAGE}
 use minutehand_domain::operation::{Operation, OperationHead, OperationId, OperationRefusal, Order, Work};
 use minutehand_domain::pace;
 use minutehand_domain::timer::TimerKey;
+use minutehand_domain::trace::TraceContext;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
@@ -25,6 +26,8 @@ pub struct NewOperation {
     pub note: Option<String>,
     pub by: By,
     pub fingerprint: Option<Fingerprint>,
+    /// The trace that it is asked for in, of what makes runs that keep it.
+    pub trace: Option<TraceContext>,
 }
 
 /// How an operation is to be called that somebody asks for.
@@ -114,8 +117,8 @@ async fn is_one_too_many<D: Ports>(ports: &D, tenant: &Tenant) -> Result<bool, F
 pub async fn begin<D: Ports>(ports: &D, tenant: &Tenant, id: OperationId, new: NewOperation) -> Result<Begun, Fault> {
     let now = ports.clock().now();
     let timer = promise(ports, tenant, TimerKey::operation(id, now + pace::HEAD_START), 0).await?;
-    let NewOperation { work, note, by, fingerprint } = new;
-    let operation = Operation { note, fingerprint, ..Operation::new(tenant.clone(), id, work, by, now) };
+    let NewOperation { work, note, by, fingerprint, trace } = new;
+    let operation = Operation { note, fingerprint, trace, ..Operation::new(tenant.clone(), id, work, by, now) };
     let head = OperationHead::Operation(Box::new(operation.clone()));
     let seen = match ports.store().put(tenant, id, &head, Guard::Absent).await? {
         Put::Written(version) => Seen { item: operation, version },

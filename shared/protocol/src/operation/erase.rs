@@ -40,7 +40,7 @@ pub async fn begin_erasing<D: Ports>(
 ) -> Result<Begun, Fault> {
     let id = marked(ports, of, tenant, id).await?;
     let work = Work::Erase(Erasure::new(tenant.clone(), ports.clock().now()));
-    let begun = begin(ports, of, id, NewOperation { work, note: None, by, fingerprint: None }).await?;
+    let begun = begin(ports, of, id, NewOperation { work, note: None, by, fingerprint: None, trace: None }).await?;
     if begun != Begun::TooSlow {
         close_doors(ports, tenant).await?;
     }

@@ -115,7 +115,9 @@ async fn put<D: Ports>(
     let timer = promise(ports, &operation.tenant, TimerKey::run(key, now), job.generation).await?;
     let made = Made { by: operation.id, at: now };
     let (asked_by, nominal) = (Some(operation.by.clone()), backfill.nominal(key.at));
-    let run = Run { asked_by, nominal, ..job.run(key).backfilled(backfill.priority, made) };
+    let due = job.run(key).backfilled(backfill.priority, made);
+    let trace = due.trace.clone().asked(operation.trace.clone());
+    let run = Run { asked_by, nominal, trace, ..due };
     match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
             let lane = Lane::of(run.priority, &job.definition.terms);

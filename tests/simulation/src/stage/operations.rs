@@ -69,7 +69,8 @@ impl Stage {
             Named::Made(operation) => return Ok(Asked::Before(operation)),
             Named::Taken | Named::TooMany => return Ok(Asked::Refused),
         };
-        let new = NewOperation { work, note: None, by: By::host(), fingerprint: once.map(|(_, print)| print) };
+        let fingerprint = once.map(|(_, print)| print);
+        let new = NewOperation { work, note: None, by: By::host(), fingerprint, trace: None };
         Ok(match begin(ports, &self.tenant, id, new).await? {
             Begun::New(operation) => Asked::Begun(operation),
             Begun::Replayed(operation) => Asked::Before(operation),

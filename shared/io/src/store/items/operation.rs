@@ -10,6 +10,7 @@ use minutehand_domain::operation::{
 };
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::Schedule;
+use minutehand_domain::trace::TraceContext;
 use serde::{Deserialize, Serialize};
 
 use super::document::Filed;
@@ -17,6 +18,7 @@ use crate::Fault;
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::run_key::RunKeyV1;
 use crate::shapes::schedule::ScheduleV1;
+use crate::shapes::trace::TraceContextV1;
 use crate::shapes::{Many, Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Order, Partition, Place, Span};
@@ -45,23 +47,29 @@ impl Listed for OperationHead {
 }
 
 impl Stored for OperationHead {
-    const NEWEST: u8 = 3;
+    const NEWEST: u8 = 4;
 
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(shape_of(self), &Filed { document: in_shape::<HeadV1, _>(self) })
+        match shape_of(self) {
+            4 => writer.shape(4, &Filed { document: in_shape::<HeadV2, _>(self) }),
+            earlier => writer.shape(earlier, &Filed { document: in_shape::<HeadV1, _>(self) }),
+        }
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
             1..=3 => reader.shape::<Filed<Of<HeadV1, _>>>().map(|filed| filed.document.0),
+            4 => reader.shape::<Filed<Of<HeadV2, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
 }
 
-/// Shape 1 has no word for what is dismissed, and shape 2 none for what is erased.
+/// Shape 1 has no word for what is dismissed, shape 2 none for what is erased, and shape 3 none for a trace.
 fn shape_of(head: &OperationHead) -> u8 {
-    match head.as_operation().map(|operation| &operation.work) {
+    let operation = head.as_operation();
+    match operation.map(|operation| &operation.work) {
+        _ if operation.is_some_and(|operation| operation.trace.is_some()) => 4,
         Some(Work::Erase(_)) => 3,
         Some(Work::Runs { act: RunAct::Dismiss, .. }) => 2,
         Some(Work::Jobs { .. } | Work::Runs { .. } | Work::Backfill(_)) | None => 1,
@@ -70,7 +78,9 @@ fn shape_of(head: &OperationHead) -> u8 {
 
 shapes! {
     HeadV1 => OperationHead,
+    HeadV2 => OperationHead,
     OperationV1 => Operation,
+    OperationV2 => Operation,
     WorkV1 => Work,
     JobActV1 => JobAct,
     RunActV1 => RunAct,
@@ -128,6 +138,56 @@ struct OperationV1 {
     paced_to: Moment,
     held_since: Option<Moment>,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    trace: Option<TraceContext>,
+}
+
+/// An operation says of which trace whoever asked for it was.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "OperationHead", rename_all = "snake_case")]
+enum HeadV2 {
+    Operation(#[serde(with = "BoxedV2")] Box<Operation>),
+    Tombstone { tenant: Tenant, id: OperationId },
+}
+
+struct BoxedV2;
+
+impl BoxedV2 {
+    #[expect(clippy::borrowed_box, reason = "serde hands the field itself")]
+    fn serialize<S: serde::Serializer>(operation: &Box<Operation>, serializer: S) -> Result<S::Ok, S::Error> {
+        OperationV2::serialize(operation, serializer)
+    }
+
+    fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Box<Operation>, D::Error> {
+        OperationV2::deserialize(deserializer).map(Box::new)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Operation")]
+struct OperationV2 {
+    tenant: Tenant,
+    id: OperationId,
+    #[serde(with = "WorkV1")]
+    work: Work,
+    note: Option<String>,
+    by: By,
+    #[serde(with = "StateV1")]
+    state: State,
+    asked_at: Moment,
+    changed_at: Moment,
+    finished_at: Option<Moment>,
+    #[serde(with = "ProgressV1")]
+    progress: Progress,
+    #[serde(with = "PositionV1")]
+    position: Position,
+    #[serde(with = "Many::<SubjectV1>")]
+    batch: Vec<Subject>,
+    paced_to: Moment,
+    held_since: Option<Moment>,
+    fingerprint: Option<Fingerprint>,
+    #[serde(default, with = "Maybe::<TraceContextV1>")]
+    trace: Option<TraceContext>,
 }
 
 #[derive(Serialize, Deserialize)]
