@@ -3,8 +3,8 @@
 //! follow one another, and [`turns`] when what is made up for begins.
 //!
 //! Rule **keep**: a lost claim releases nothing, unless it finds the run over. Rule **absent**: a holder without a record is on its way: it
-//! is hinted, not removed. Rule **walk**: whoever releases passes over waiters that wait no more, and removes them. A newcomer who ranks
-//! below whoever waits already stands behind them.
+//! is hinted, not removed, unless its record may have expired: then nobody lets it begin any more. Rule **walk**: whoever releases passes over
+//! waiters that wait no more, and removes them. A newcomer who ranks below whoever waits already stands behind them.
 
 pub mod line;
 pub mod pace;
@@ -25,6 +25,7 @@ use minutehand_io::store::{Release, Store as _, Take, Updated};
 use minutehand_io::{Fault, Ports};
 
 use self::line::{PATIENCE, ahead_of, tell};
+use crate::chain::standing::{Asked, Standing, standing};
 use crate::timers::hinting::nudge;
 
 /// Items and runs that are read side by side.
@@ -159,11 +160,21 @@ async fn is_removed<D: Ports>(ports: &D, place: Place<'_>, key: SlotKey, holder:
             Ok(true)
         }
         Some(_) => Ok(false),
+        None if is_forgotten(ports, tenant, holder).await? => {
+            let _either_way_it_is_gone = ports.store().update(tenant, key, &Release { run: holder }).await?;
+            Ok(true)
+        }
         None => {
             nudge(ports, tenant, holder, Lane::default()).await;
             Ok(false)
         }
     }
+}
+
+/// Whether a run without a record is on its way no more: its record has expired, or its job has.
+async fn is_forgotten<D: Ports>(ports: &D, tenant: &Tenant, holder: RunKey) -> Result<bool, Fault> {
+    let standing = Box::pin(standing(ports, tenant, holder, Asked::ByAnyone)).await?; // apart: few holders are absent
+    Ok(matches!(standing, Standing::NoRecord | Standing::NoJob))
 }
 
 /// Gives back the place of a run that is over, and tells those who are first in the line, as many as there is room for: of two who

@@ -35,7 +35,8 @@ use crate::timers::promise::promise_task;
 /// Births that are under way side by side.
 const AT_ONCE: usize = 64;
 
-/// Starts what is decided: its run is made, or the record of why there is nothing to carry out.
+/// Starts what is decided: its run is made, or the record of why there is nothing to carry out. What was found there is left: whoever found it
+/// settles it, where it is over and has no timer.
 pub(super) async fn start<D: Ports>(
     family: &mut Family<'_, D>,
     place: TaskPlace,
@@ -43,6 +44,9 @@ pub(super) async fn start<D: Ports>(
     tainted: bool,
     work: &mut Work,
 ) -> Result<(), Fault> {
+    if work.has_found(family.key(place)) {
+        return Ok(());
+    }
     let run = made(family, place, decision, tainted).await?;
     let born = put(family, run).await?;
     if born.is_new {

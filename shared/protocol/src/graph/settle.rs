@@ -59,6 +59,8 @@ pub(super) struct Work {
     /// What was paid for: many ways may lead to one that was skipped, and each would lead on to all behind it.
     paid: BTreeSet<RunKey>,
     begun: BTreeSet<RunKey>,
+    /// Runs of tasks that were found there. Nothing is promised for one again: each look would leave one more timer at it.
+    there: BTreeSet<RunKey>,
     /// Somebody whom an end concerns could not be told.
     untold: bool,
 }
@@ -84,6 +86,7 @@ impl Work {
             steps: 0,
             paid: BTreeSet::new(),
             begun: BTreeSet::new(),
+            there: BTreeSet::new(),
             untold: false,
         }
     }
@@ -94,6 +97,14 @@ impl Work {
 
     pub(super) fn add(&mut self, due: Due) {
         self.due.push_back(due);
+    }
+
+    pub(super) fn found(&mut self, there: impl IntoIterator<Item = RunKey>) {
+        self.there.extend(there);
+    }
+
+    pub(super) fn has_found(&self, run: RunKey) -> bool {
+        self.there.contains(&run)
     }
 
     /// Something was changed.
@@ -124,11 +135,13 @@ async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Faul
         release(ports, Place::of(run, bound)).await?;
     }
     count(ports, run).await?;
-    let_follow(ports, run, work).await?;
+    // A job behind this one that cannot be read keeps nobody else from being told.
+    let followed = let_follow(ports, run, work).await;
     for _ in 0..call_back(ports, run).await? {
         work.step();
     }
     work.untold |= !tell(ports, run).await;
+    followed?;
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,
         None => Ok(()),

@@ -23,6 +23,7 @@ use minutehand_io::{Fault, Ports};
 use super::ending::end;
 use super::family::Family;
 use super::settle::{Due, Settled, Work, settle};
+use crate::slots::{Place, places_of, release};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise, promise_task, written_now};
 
@@ -183,7 +184,18 @@ pub(super) async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey
         }
         if ports.store().put(&next.tenant, key, &next, guard).await?.is_written() {
             ports.events().changed(&run, &next, now);
+            give_back(ports, &next).await?;
             return Ok(found(&next));
         }
     }
+}
+
+/// The places of one that has ended: its timer, which pays for all the rest, may be due only behind a backoff of a day.
+async fn give_back<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
+    if run.is_finished() {
+        for bound in &places_of(run) {
+            Box::pin(release(ports, Place::of(run, bound))).await?; // apart: few have a place
+        }
+    }
+    Ok(())
 }

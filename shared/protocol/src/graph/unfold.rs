@@ -4,8 +4,6 @@
 //! Rule **roots**: an unfolded run's timer moves only after its roots exist, and its look starts those that are missing.
 //! Rule **empty**: a `for_each` over an empty list ends at once.
 
-use std::collections::BTreeSet;
-
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::RunKey;
@@ -13,10 +11,10 @@ use minutehand_domain::limits::{BRANCHES, PAYLOAD_BYTES, TASK_RUNS, WHOLE_TASK_R
 use minutehand_domain::order::Terms;
 use minutehand_domain::run::{Branches, Event as RunEvent, Graph, Refusal, Run, TaskPlace};
 use minutehand_domain::target::WorkflowTarget;
-use minutehand_domain::workflow::Workflow;
 use minutehand_domain::workflow::edge::{Closed, Decision};
 use minutehand_domain::workflow::parts::parts_for;
 use minutehand_domain::workflow::plan::Phase;
+use minutehand_domain::workflow::{Workflow, WorkflowId};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
@@ -76,7 +74,10 @@ pub async fn of_workflow<D: Ports>(
     let given = bodies::keep_params(ports, run, given, is_as_given, now).await?;
     let deadline = now + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
     let expires_at = run.kept.from(deadline + policy.finally_timeout + KEPT);
-    let slot = policy.max_concurrent_runs;
+    let slot = match policy.max_concurrent_runs {
+        Some(_) if has_a_place_above(ports, run, target.id).await? => None,
+        most => most,
+    };
     let graph = Graph { workflow: target.id, version, each: None, given, parts: plan.parts(), expires_at, slot };
     Ok(Ok((graph, deadline)))
 }
@@ -114,6 +115,21 @@ fn beyond_a_share(shares: usize, runs: usize) -> Option<String> {
             "all workflows of a run together have at most {WHOLE_TASK_RUNS} runs of tasks: this is one of {shares}, and asks for {runs}"
         )
     })
+}
+
+/// Whether a run above this one has a place of the same workflow. It keeps that until it is over, and waits for this one: one more place
+/// would be waited for by the two of them for ever.
+async fn has_a_place_above<D: Ports>(ports: &D, run: &Run, workflow: WorkflowId) -> Result<bool, Fault> {
+    let mut above = run.task.as_ref().map(|task| task.parent);
+    while let Some(parent) = above {
+        let Some(seen) = ports.store().get::<Run>(&run.tenant, parent).await? else { break };
+        let has_a_place = |graph: &Graph| graph.workflow == workflow && graph.slot.is_some();
+        if seen.item.graph.as_ref().is_some_and(has_a_place) {
+            return Ok(true);
+        }
+        above = seen.item.task.map(|task| task.parent);
+    }
+    Ok(false)
 }
 
 /// Into how many shares the whole is divided where a run is: at each level above it there are as many as branches, or as tasks that are
@@ -181,7 +197,7 @@ pub async fn unfold<D: Ports>(
 pub async fn begin_below<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Settled, Fault> {
     let mut work = Work::of(&seen.item.tenant);
     let Some(mut family) = Family::below(ports, seen).await? else { return Ok(Settled::Paid) };
-    begin_missing(&mut family, &BTreeSet::new(), &mut work).await?;
+    begin_missing(&mut family, &mut work).await?;
     work.done(ports).await
 }
 
@@ -189,16 +205,12 @@ pub async fn begin_below<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Settled
 pub(super) async fn begin<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> Result<(), Fault> {
     let Some(mut family) = Family::of(ports, &work.tenant, key).await? else { return Ok(()) };
     let Some(tasks) = family.parent.item.tasks().copied() else { return Ok(()) };
-    let there = begun(&family, tasks.phase, work).await?;
-    begin_missing(&mut family, &there, work).await
+    find_begun(&family, tasks.phase, work).await?;
+    begin_missing(&mut family, work).await
 }
 
-/// Begins what is not among the runs that are there.
-async fn begin_missing<D: Ports>(
-    family: &mut Family<'_, D>,
-    there: &BTreeSet<RunKey>,
-    work: &mut Work,
-) -> Result<(), Fault> {
+/// Begins what is not among the runs that were found there.
+async fn begin_missing<D: Ports>(family: &mut Family<'_, D>, work: &mut Work) -> Result<(), Fault> {
     let Some(tasks) = family.parent.item.tasks().copied() else { return Ok(()) };
     if let Some(each) = family.graph.each {
         if each.count == 0 {
@@ -206,31 +218,28 @@ async fn begin_missing<D: Ports>(
         }
         let lanes = family.plan.node(each.node).and_then(|node| node.task.for_each.as_ref()?.max_concurrent);
         let first = 0..each.count.min(lanes.unwrap_or(each.count));
-        let missing = |branch: &u16| !there.contains(&family.key(TaskPlace::branch(each.node, *branch)));
+        let missing = |branch: &u16| !work.has_found(family.key(TaskPlace::branch(each.node, *branch)));
         let missing: Vec<u16> = first.filter(missing).collect();
         return start_branches(family, missing, work).await;
     }
     let roots: Vec<u16> = family.plan.roots(tasks.phase).collect();
     for node in roots {
-        let place = TaskPlace::task(node);
-        if !there.contains(&family.key(place)) {
-            start(family, place, Decision::Start, false, work).await?;
-        }
+        start(family, TaskPlace::task(node), Decision::Start, false, work).await?;
     }
     Ok(())
 }
 
-/// The runs that are there already. One of this phase that was born over has no timer: it is settled again. One of the phase before is
+/// Finds the runs that are there already. One of this phase that was born over has no timer: it is settled again. One of the phase before is
 /// paid for, since that has ended; settled, it would begin this one, and so itself, for ever.
-async fn begun<D: Ports>(family: &Family<'_, D>, phase: Phase, work: &mut Work) -> Result<BTreeSet<RunKey>, Fault> {
+async fn find_begun<D: Ports>(family: &Family<'_, D>, phase: Phase, work: &mut Work) -> Result<(), Fault> {
     let children = family.children().await?;
-    let keys = children.iter().map(|run| run.key).collect();
+    work.found(children.iter().map(|run| run.key));
     let is_of_this_phase = |run: &Run| {
         family.graph.each.is_some() || TaskPlace::of(run.key).is_some_and(|at| family.plan.phase(at.node) == phase)
     };
     let born_over = children.into_iter().filter(|run| run.is_finished() && run.fence == 0);
     born_over.filter(is_of_this_phase).for_each(|run| work.settle(run));
-    Ok(keys)
+    Ok(())
 }
 
 /// How long a run of a workflow may take by the word of whoever starts it, which can only shorten what the version says: its own

@@ -120,17 +120,24 @@ fn is_told(run: &Run) -> bool {
     is_open_or_told && Window::told_by(run.key).is_some()
 }
 
-/// What is known of those that a message names, as they stand by now.
+/// What is known of those that a message names, as they stand by now. What nobody can read keeps nobody from being told of the others.
 async fn samples<D: Ports>(ports: &D, tenant: &Tenant, named: &[Entry]) -> Result<Vec<Sample>, Fault> {
     let (mut jobs, mut samples) = (BTreeMap::<JobId, Option<Job>>::new(), Vec::new());
     for entry in named {
-        let run = ports.store().get::<Run>(tenant, entry.run).await?.map(|seen| seen.item);
+        let run = if_readable(ports.store().get::<Run>(tenant, entry.run).await)?.map(|seen| seen.item);
         let job = match jobs.get(&entry.run.job) {
             Some(job) => job.clone(),
-            None => job_of(ports, tenant, entry.run.job).await?,
+            None => if_readable(job_of(ports, tenant, entry.run.job).await)?,
         };
         samples.push(Sample::of(*entry, run.as_ref(), job.as_ref()));
         jobs.insert(entry.run.job, job);
     }
     Ok(samples)
+}
+
+fn if_readable<T>(read: Result<Option<T>, Fault>) -> Result<Option<T>, Fault> {
+    match read {
+        Err(fault) if fault.is_of_an_item() => Ok(None),
+        read => read,
+    }
 }

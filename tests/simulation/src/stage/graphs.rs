@@ -259,6 +259,16 @@ impl Graphs {
         account(&self.stage.world, &self.drawn, self.stage.now().millis()).holders.len()
     }
 
+    /// How many timers point to a run.
+    pub fn timers_of(&self, run: RunKey) -> usize {
+        self.stage.timers().iter().filter(|timer| timer.key.run_key() == run).count()
+    }
+
+    /// From that second on so many runs of the tenant are under way at once.
+    pub fn limit_tenant(&self, at: i64, most: u32) -> Answer<()> {
+        self.stage.limit_tenant(at, most)
+    }
+
     /// How many stand in the line of a workflow's places.
     pub fn waiters(&self) -> usize {
         account(&self.stage.world, &self.drawn, self.stage.now().millis()).waiters.len()

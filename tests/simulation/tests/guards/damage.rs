@@ -1,5 +1,6 @@
 //! Items that nobody can read: each stops nothing but itself, and is met again an hour later.
 
+use minutehand_domain::workflow::edge::On;
 use minutehand_simulation::setting::{Host, Setting};
 use minutehand_simulation::stage::{Stage, Wish};
 
@@ -71,6 +72,45 @@ fn a_machine_starts_over_what_nobody_can_read_and_all_else_runs() {
     assert_eq!(ours.counted("machine did not start"), 0);
     assert_eq!(ours.called(), (3..=25).map(|n| 60 * n).collect::<Vec<_>>());
     assert!(theirs.called().is_empty() && others.called().is_empty(), "they were damaged before");
+}
+
+/// A digest names two runs; the job of the first is damaged before anybody tells of it.
+///
+/// Removed (`digest-of-what-can-be-read`): what a message names is read, or nobody is told. Nobody heard of either failure.
+#[test]
+fn a_digest_tells_of_what_stands_beside_a_corrupt_job() {
+    let ours = Stage::new(Wish { fails: true, ..Wish::once(10) }, []);
+    let theirs = ours.beside(Wish { fails: true, ..Wish::once(20) });
+    let rule = ours.rule();
+    ours.write_rule(0, rule.clone());
+    ours.create(0, "creator");
+    theirs.create(0, "creator");
+    ours.sweep_each_minute(0..900);
+    ours.damage_head(40);
+
+    ours.play_to(900);
+
+    assert_eq!(ours.messages(&rule).iter().map(|message| message.count).collect::<Vec<_>>(), [2]);
+    assert_eq!(ours.sent(&rule).len(), 1);
+}
+
+/// A job behind another is damaged; the end of the one in front is told all the same.
+///
+/// Removed (`told-beside-a-corrupt-follower`): what follows comes first, or nothing does. Nobody was told.
+#[test]
+fn an_end_is_told_though_the_job_behind_is_corrupt() {
+    let front = Stage::new(Wish { fails: true, ..Wish::once(60) }, []);
+    let rule = front.rule();
+    front.write_rule(0, rule.clone());
+    let behind = front.beside(Wish::behind(&front, On::Finished));
+    front.create(0, "creator");
+    behind.create(1, "follower");
+    front.sweep_each_minute(0..900);
+    behind.damage_head(30);
+
+    front.play_to(900);
+
+    assert_eq!(front.sent(&rule).len(), 1);
 }
 
 /// Both each minute, from the first full one and from the half of it.

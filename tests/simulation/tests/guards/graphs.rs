@@ -359,6 +359,56 @@ fn whoever_is_on_its_way_keeps_its_place() {
     assert_eq!(broken(&stage, "no more runs at once than may be"), 0);
 }
 
+/// Rule **own place**: a workflow that calls itself has one place for all of it, which its outermost run keeps until it is over.
+///
+/// Removed (`places-of-what-calls-itself`): each of its runs asks for a place. The inner one waited for the place of the outer one, and that for it.
+#[test]
+fn a_workflow_that_calls_itself_waits_for_no_place_of_its_own() {
+    let stage = Graphs::new([one_at_once(flow([inner(0, &[])]))], []);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+
+    stage.play_to(600);
+
+    assert_eq!(stage.status(run.given()), "failed", "it goes as deep as workflows may go");
+    assert_eq!((stage.holders(), stage.waiters()), (0, 0));
+}
+
+/// A task waits out its backoff when its workflow is cancelled, and has the one place of its tenant's.
+///
+/// Removed (`stop-gives-back`): its places go with its timer, behind its backoff. The next run waited for that.
+#[test]
+fn a_task_that_is_stopped_in_its_backoff_gives_its_places_back_at_once() {
+    let stage = Graphs::new([flow([Step { retries: 1, ..failing(&[]) }])], []);
+    stage.limit_tenant(0, 1);
+    let run = stage.ask(1);
+    stage.ask(5);
+    stage.play_to(9);
+    let before = stage.calls(0, 0).len();
+
+    stage.cancel(9, "canceller", run.given());
+    stage.play_to(11);
+
+    assert_eq!((before, stage.calls(0, 0).len()), (1, 2), "{:?}", stage.calls(0, 0));
+}
+
+/// Behind a task that was skipped, and another, stands a workflow of its own, which waits for people: whoever looks at the outer one each quarter of an hour finds
+/// the inner one there.
+///
+/// Removed (`found-there`): what is found there is promised for again. Each look at the outer one left one more timer at the inner one.
+#[test]
+fn looks_at_a_workflow_leave_no_timers_at_what_is_below_it() {
+    let behind = Step { rule: Rule::NoneFailed, ..inner(1, &[0, 1]) };
+    let stage = Graphs::new([flow([call(&[]), never(call(&[])), behind]), flow([question()])], []);
+    stage.ask(1);
+    stage.sweep_each_minute(60..3 * 3600);
+
+    stage.play_to(3 * 3600);
+
+    let below = stage.runs_of(0, 2)[0];
+    assert_eq!((stage.status(below), stage.timers_of(below)), ("waiting", 1));
+}
+
 /// Rule **late claim**, on the way to a place: what was read long before an executor has a place is read again.
 ///
 /// Removed (`places-late-claim`): what was read before the place was asked for is decided on. A run of a deleted workflow was begun.

@@ -7,6 +7,7 @@ use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, sleeps_after, sleeps_before};
 
 const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
 
 /// Fires once at that second, and holds the one place of a key for so long.
 fn one_at_once(at: i64, takes: i64) -> Wish {
@@ -601,4 +602,25 @@ fn what_is_in_no_line_and_not_offered_stands_in_line_again() {
 
     assert_eq!(meanwhile, ("running".to_owned(), 0));
     assert_eq!((long.state(42), pulled.offered()), ("succeeded".to_owned(), 1));
+}
+
+/// Rule **absent**: an executor dies with its place taken and no run written, and nobody asks for a place until what became of that run has expired.
+///
+/// Removed (`places-forgotten`): a holder without a record is on its way for ever. Nobody who shares the key ran any more.
+#[test]
+fn the_place_of_a_run_that_nobody_knows_any_more_is_given_to_the_next() {
+    let kept = |wish| Wish { kept: Some(1), ..wish };
+    let one = Stage::new(kept(one_at_once(10, 5)), [dies_before("executor", "put_run")]);
+    let next = one.beside(kept(one_at_once(4 * DAY, 5)));
+    create([&one, &next]);
+    one.change(12, "owner", Change::Pause);
+    one.sweep_each_minute(60..900);
+    one.sweep_each_minute(DAY..DAY + 900);
+    one.expire(4 * DAY - 300);
+    one.sweep_each_minute(4 * DAY - 180..4 * DAY + 900);
+
+    one.play_to(4 * DAY + 600);
+
+    assert_eq!(one.run(10), None);
+    assert_eq!(next.state(4 * DAY), "succeeded");
 }
