@@ -339,6 +339,15 @@ impl Operation {
         Ok(Some(if state == State::Cancelling { next.withdrawing(now) } else { next }))
     }
 
+    /// Whether it does not go on, and would by somebody's word.
+    pub fn may_go_on_again(&self) -> bool {
+        match self.state {
+            State::Paused => true,
+            State::Done => self.may_be_withdrawn(Order::Cancel),
+            State::Running | State::Cancelling | State::Cancelled => false,
+        }
+    }
+
     /// A backfill that has made all its runs can still be cancelled: those that nobody has begun.
     fn may_be_withdrawn(&self, order: Order) -> bool {
         order == Order::Cancel && matches!(self.work, Work::Backfill(_))
@@ -394,13 +403,15 @@ impl Operation {
         if is_over { next.ended(State::Done, now) } else { next }
     }
 
-    /// What it is about is gone, so that it ends here.
+    /// What it is about is gone or cannot be found any more, so that it ends here.
     #[must_use]
     pub fn given_up(&self, why: &str, now: Moment) -> Self {
         let mut progress = self.progress.clone();
-        if let Work::Backfill(backfill) = &self.work {
-            progress.give_reason(&backfill.job.to_string(), why);
-        }
+        let subject = match &self.work {
+            Work::Backfill(backfill) => backfill.job.to_string(),
+            Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => self.id.to_string(),
+        };
+        progress.give_reason(&subject, why);
         Self { progress, ..self.clone() }.ended(State::Cancelled, now)
     }
 

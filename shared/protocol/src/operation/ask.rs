@@ -146,7 +146,13 @@ pub async fn order<D: Ports>(ports: &D, tenant: &Tenant, id: OperationId, order:
         let now = ports.clock().now();
         let next = match seen.item.ordered(order, now) {
             Ok(Some(next)) => next,
-            Ok(None) => return Ok(Ordered::AsItWas(seen.item)),
+            Ok(None) => {
+                // Should nothing point to it, whoever says it again mends that.
+                if seen.item.goes_on() {
+                    promise(ports, tenant, TimerKey::operation(id, now), 0).await?;
+                }
+                return Ok(Ordered::AsItWas(seen.item));
+            }
             Err(why) => return Ok(Ordered::Refused(why, seen.item)),
         };
         if next.goes_on() {

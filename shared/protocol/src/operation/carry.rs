@@ -6,7 +6,9 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::job::{Job, Status};
 use minutehand_domain::limits::OPERATION_STEPS;
-use minutehand_domain::operation::{Acted, Operation, OperationHead, OperationId, Position, State, Subject, Work};
+use minutehand_domain::operation::{
+    Acted, Found, Operation, OperationHead, OperationId, Position, State, Subject, Work,
+};
 use minutehand_domain::pace;
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
@@ -55,10 +57,10 @@ fn whole_second(at: Moment) -> Moment {
     Moment::from_millis((at.millis() + 999) / 1000 * 1000)
 }
 
-/// Erases the timer of what does not go on. Rule **touch**: one that is paused is written unchanged first, so that whoever promised a look
-/// before this, to resume it after this, is refused and promises again.
+/// Erases the timer of what does not go on. Rule **touch**: one that would by somebody's word is written unchanged first, so that whoever
+/// promised a look before this, to resume or cancel it after this, is refused and promises again.
 pub async fn let_go<D: Ports>(ports: &D, timer: &Timer, seen: &Seen<Operation>) -> Result<(), Fault> {
-    if seen.item.state == State::Paused && !written(ports, &seen.item, seen.guard()).await?.is_written() {
+    if seen.item.may_go_on_again() && !written(ports, &seen.item, seen.guard()).await?.is_written() {
         return Ok(()); // the next look sees what became of it
     }
     erase(ports, timer).await
@@ -131,8 +133,14 @@ async fn step<D: Ports>(ports: &D, operation: &Operation) -> Result<Operation, F
     let acted = act_on_all(ports, operation, job.as_ref()).await?;
     let held = acted.iter().filter(|(_, acted)| *acted == Acted::Held).count();
     let now = ports.clock().now();
-    let found = find(ports, operation, operation.may_find(held, now)).await?;
-    Ok(operation.stepped(&acted, found, now))
+    match find(ports, operation, operation.may_find(held, now)).await? {
+        Some(found) => Ok(operation.stepped(&acted, found, now)),
+        None => {
+            let position = operation.position;
+            let next = operation.stepped(&acted, Found { subjects: Vec::new(), position }, now);
+            Ok(next.given_up("the list of all runs is not kept any more", now))
+        }
+    }
 }
 
 async fn act_on_all<D: Ports>(

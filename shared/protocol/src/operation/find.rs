@@ -49,7 +49,7 @@ pub async fn dry<D: Ports>(ports: &D, tenant: &Tenant, work: Work) -> Result<Dry
     let mut would = Operation::new(tenant.clone(), OperationId::from_bytes([0; 16]), work, By::overlap(), now);
     let mut dry = Dry { count: 0, more: true, sample: Vec::new() };
     for _ in 0..OPERATION_DRY_LOOKS / OPERATION_LOOKS {
-        let found = find(ports, &would, OPERATION_LOOKS).await?;
+        let Some(found) = find(ports, &would, OPERATION_LOOKS).await? else { break };
         dry.count += found.subjects.len();
         let room = OPERATION_SAMPLE - dry.sample.len();
         dry.sample.extend(found.subjects.into_iter().take(room));
@@ -62,12 +62,12 @@ pub async fn dry<D: Ports>(ports: &D, tenant: &Tenant, work: Work) -> Result<Dry
     Ok(dry)
 }
 
-/// The next ones, `most` at most.
-pub(super) async fn find<D: Ports>(ports: &D, operation: &Operation, most: usize) -> Result<Found, Fault> {
+/// The next ones, `most` at most. None where the list that they are found in is kept no more.
+pub(super) async fn find<D: Ports>(ports: &D, operation: &Operation, most: usize) -> Result<Option<Found>, Fault> {
     match (&operation.work, operation.position) {
-        (_, position) if most == 0 => Ok(Found { subjects: Vec::new(), position }),
+        (_, position) if most == 0 => Ok(Some(Found { subjects: Vec::new(), position })),
         (Work::Jobs { act, filter }, Position::Jobs { past }) => {
-            jobs(ports, operation, (*act, filter), past, most).await
+            jobs(ports, operation, (*act, filter), past, most).await.map(Some)
         }
         (Work::Runs { act, filter }, Position::Runs { end, before }) => {
             let search = Search { ports, operation, act: *act, filter, most };
@@ -77,9 +77,9 @@ pub(super) async fn find<D: Ports>(ports: &D, operation: &Operation, most: usize
             let (instants, is_last) = backfill.next(past, most);
             let past = instants.last().copied().unwrap_or(past);
             let position = if is_last { Position::End } else { Position::Instants { past } };
-            Ok(Found { subjects: instants.into_iter().map(Subject::Occurrence).collect(), position })
+            Ok(Some(Found { subjects: instants.into_iter().map(Subject::Occurrence).collect(), position }))
         }
-        _ => Ok(Found { subjects: Vec::new(), position: Position::End }),
+        _ => Ok(Some(Found { subjects: Vec::new(), position: Position::End })),
     }
 }
 
@@ -142,17 +142,17 @@ struct Search<'a, D> {
 
 impl<D: Ports> Search<'_, D> {
     /// From the newest back. What is left out takes as many looks as what is not.
-    async fn runs(&self, mut end: Moment, mut before: Option<RunKey>) -> Result<Found, Fault> {
+    async fn runs(&self, mut end: Moment, mut before: Option<RunKey>) -> Result<Option<Found>, Fault> {
         let start = self.filter.window.start;
         let mut subjects = Vec::new();
         for _ in 0..HOURS {
             let window = self.slice(start, end);
             let begins = window.start;
-            let Some(read) = self.read(window, before).await? else { break };
+            let Some(read) = self.read(window, before).await? else { return Ok(None) };
             let is_all = read.len() < OPERATION_LOOKS;
             for run in read {
                 if subjects.len() == self.most {
-                    return Ok(Found { subjects, position: Position::Runs { end, before } });
+                    return Ok(Some(Found { subjects, position: Position::Runs { end, before } }));
                 }
                 before = Some(run.key);
                 if self.wants(&run).await? {
@@ -160,14 +160,14 @@ impl<D: Ports> Search<'_, D> {
                 }
             }
             if !is_all {
-                return Ok(Found { subjects, position: Position::Runs { end, before } });
+                return Ok(Some(Found { subjects, position: Position::Runs { end, before } }));
             }
             end = begins;
             if end <= start {
-                return Ok(Found { subjects, position: Position::End });
+                return Ok(Some(Found { subjects, position: Position::End }));
             }
         }
-        Ok(Found { subjects, position: Position::Runs { end, before } })
+        Ok(Some(Found { subjects, position: Position::Runs { end, before } }))
     }
 
     /// The index of all runs is by the hour.
@@ -206,7 +206,11 @@ impl<D: Ports> Search<'_, D> {
         if !self.filter.asks_the_job() {
             return Ok(true);
         }
-        let job = job_of(self.ports, &self.operation.tenant, run.key.job).await?;
+        // Of a job that nobody can read nobody can say that it is meant.
+        let job = match job_of(self.ports, &self.operation.tenant, run.key.job).await {
+            Err(fault) if fault.is_of_an_item() => None,
+            read => read?,
+        };
         Ok(job.is_some_and(|job| self.filter.admits_job(&job)))
     }
 }

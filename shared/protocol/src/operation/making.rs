@@ -87,8 +87,8 @@ async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment
             ensure_successor(ports, &job, at).await?;
             skip(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest_of(coverage.covered))).await?
         }
-        // Before it was made nobody can have been hinted of it.
-        Standing::NotAdmitted(_) if at < job.created_at => true,
+        // Before it was made nobody can have been hinted of it, and since then all that was made up for is on record.
+        Standing::NotAdmitted(_) if at < job.created_at && job.created_at >= on_record_since(ports, job).await => true,
         _ if at < on_record_since(ports, job).await => return Ok(Closed::Forgotten),
         Standing::NotAdmitted(why) => skip(ports, job.run(key), "scheduled", why.into(), None).await?,
         Standing::Unborn(_) | Standing::NoJob | Standing::NoRecord => return Ok(Closed::NotYet),

@@ -6,6 +6,7 @@ use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, sleeps_before};
 
 const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
 
 /// Due each minute, also of the hour before it was made.
 fn each_minute() -> Wish {
@@ -69,6 +70,25 @@ fn a_word_that_slept_through_its_look_is_refused() {
 
     assert_eq!(stage.operations()[0].state, State::Done);
     assert_eq!(stage.begun().into_iter().filter(|instant| *instant < 0).count(), 60);
+}
+
+/// Rule **touch**, of a backfill that has made all its runs: who cancels it has promised its look, which finds it done still.
+///
+/// Removed (`operation-touch-done`): a look at what is done erases its timer at once. It was being cancelled, and nobody went on with it.
+#[test]
+fn a_cancel_that_slept_through_its_look_is_refused() {
+    let script = [sleeps_before("boss", "put_operation", 100), dies_before("boss", "runs_of")];
+    let stage = Stage::new(each_minute(), script);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..HOUR);
+    stage.backfill(10, "asker", -HOUR..0);
+    stage.play_to(120);
+    assert_eq!(stage.operations()[0].state, State::Done);
+
+    stage.order(130, "boss", Order::Cancel);
+    stage.play_to(HOUR);
+
+    assert_eq!(stage.operations()[0].state, State::Cancelled);
 }
 
 /// An asker that sleeps for longer than anybody waits finds a tombstone.
@@ -194,4 +214,25 @@ fn all_that_an_outage_took_is_made_up_for() {
 
     assert_eq!(stage.account_of_backfills(-HOUR, 60, &[]).judge(), []);
     assert_eq!(stage.operations()[0].progress.refused, 0);
+}
+
+/// A backfill of before a job was made; what it made expires, and somebody asks for the same once more.
+///
+/// Removed (`backfill-of-before-a-job`): of before a job was made nobody knows anything. Each of its occurrences was run a second time.
+#[test]
+fn what_was_made_up_for_and_has_expired_is_not_made_up_for_again() {
+    let stage = Stage::new(Wish { kept: Some(1), ..Wish::every(6 * 3600, -DAY) }, []);
+    stage.create(0, "creator");
+    stage.backfill(10, "asker", -DAY..0);
+    for at in (0..4 * DAY).step_by(1800) {
+        stage.sweep(at + 90, "sweeper");
+    }
+    stage.expire(4 * DAY);
+
+    stage.backfill(4 * DAY + 10, "asker", -DAY..0);
+    stage.sweep_each_minute(4 * DAY + 60..4 * DAY + 900);
+    stage.play_to(4 * DAY + 900);
+
+    let [again, _first] = stage.operations().try_into().expect("two");
+    assert_eq!((again.state, again.progress.done, again.progress.refused), (State::Done, 0, 4));
 }
