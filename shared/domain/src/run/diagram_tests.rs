@@ -116,7 +116,7 @@ impl World {
         events.extend(self.outcomes.iter().map(|(word, outcome)| (*word, Event::Finish { fence, outcome, terms })));
         events.extend([
             ("unfold", Event::Unfold { graph: &self.graph, deadline: Moment::END }),
-            ("ask", Event::Ask { until: DUE }),
+            ("ask", Event::Ask { until: now + 2 * LONG }),
             ("await a place", Event::AwaitSlot),
             ("yield", Event::Yield("run 1 of its job is under way")),
             ("postpone", Event::Postpone { until: now + LONG }),
@@ -146,7 +146,9 @@ fn walk(run: &Run, world: &World, now: Moment, steps: u32, edges: &mut Edges) {
     if steps == 0 {
         return;
     }
-    for (word, event) in world.events(run.fence, now) {
+    // A question whose time is up by the next step, beside one that lasts.
+    let brief = ("ask", Event::Ask { until: now });
+    for (word, event) in world.events(run.fence, now).into_iter().chain([brief]) {
         let Ok(next) = run.after(&event, now) else { continue };
         let asked = run.lease().is_some_and(|lease| lease.cancelled && next.is_finished());
         let lost = run.lease().is_some_and(|_| ["claim", "offer", "take"].contains(&word));
@@ -195,6 +197,7 @@ fn table() -> String {
         ("waiting for its tasks", tasks.clone(), 1, DUE),
         ("the same, being stopped", after(&tasks, "stop"), 1, DUE),
         ("waiting for an answer", after(&unborn(), "ask"), 1, DUE),
+        ("the same, its time is up", after(&unborn(), "ask"), 1, DUE + 2 * LONG),
         ("running, its lease lasts", running.clone(), 1, DUE),
         ("running, its lease is over", running.clone(), 1, DUE + LONG),
         ("running, by an older fence", running.clone(), 0, DUE),

@@ -138,10 +138,8 @@ impl Run {
                 | Unmake(_)
                 | Tend(_),
             ) => Err(Refusal::NotWaiting),
-            (State::Waiting(Answer { .. }), Judge(judgement)) => self.answered(judgement, now),
-            (Scheduled { .. } | State::Waiting(Tasks(_) | Slot { .. }) | Running(_), Judge(_)) => {
-                Err(Refusal::NotAsked)
-            }
+            (State::Waiting(Answer { until }), Judge(judgement)) if now < *until => self.answered(judgement, now),
+            (Scheduled { .. } | State::Waiting(_) | Running(_), Judge(_)) => Err(Refusal::NotAsked),
             (Running(lease), Claim { by, .. } | Offer { by, .. } | Take { by, .. }) if !lease.is_over(now, *by) => {
                 Err(Refusal::Held { until: lease.until })
             }
@@ -453,10 +451,11 @@ impl Lease {
         Self { holder: Holder::Remote(taker.worker), until, cancelled: false, token: Some(taker.token) }
     }
 
-    /// A process ends its call in its own time; a worker elsewhere hears of it with its next heartbeat, and has a grace to stop.
+    /// A process ends its call in its own time; a worker elsewhere hears of it with its next heartbeat, and has a grace to stop, however
+    /// short its lease is. One that is over already has none.
     fn cancelled(&self, now: Moment) -> Self {
         let until = match self.holder {
-            Holder::Remote(_) | Holder::Target(_) if !self.cancelled => self.until.min(now + pace::CANCEL_GRACE),
+            Holder::Remote(_) | Holder::Target(_) if !self.cancelled && now < self.until => now + pace::CANCEL_GRACE,
             Holder::Remote(_) | Holder::Target(_) | Holder::Process(_) => self.until,
         };
         Self { cancelled: true, until, ..*self }

@@ -206,6 +206,19 @@ fn an_offer_changes_nothing_but_a_lease_that_ran_out() {
     assert_eq!(once.state, State::Failed { at: at(21), why: Failure::Lost });
 }
 
+/// Tried: by the shorter of the two. A worker with a lease of six seconds had those, and its heartbeats were told of an end that had passed.
+#[test]
+fn the_grace_is_as_long_for_a_worker_whose_lease_is_short() {
+    let short = Taker { lease: Duration::from_secs(6), ..CLEO };
+    let taken = queued().after(&Event::Take { by: ANN, taker: &short, terms: &terms() }, at(0)).unwrap();
+
+    let asked = taken.after(&Event::Cancel { by: None }, at(2)).unwrap();
+    let too_late = taken.after(&Event::Cancel { by: None }, at(7)).unwrap();
+
+    assert_eq!(asked.lease().unwrap().until, at(32));
+    assert_eq!(too_late.lease().unwrap().until, at(6), "nobody is there to stop");
+}
+
 #[test]
 fn a_worker_elsewhere_has_a_grace_to_stop_in() {
     let long = Taker { lease: Duration::from_secs(3600), ..CLEO };

@@ -72,6 +72,18 @@ async fn where_failures_are_held_a_rejected_approval_is_held_too() {
     assert_eq!(world.watch(&run).await["status"], "succeeded");
 }
 
+/// Its default counts from then on, though nobody has looked yet. Tried: by answering while it waits, however late; the answer was taken.
+#[tokio::test]
+async fn an_approval_whose_time_is_up_is_not_answered_any_more() {
+    let world = World::new();
+    let run = world.begun(Definition::new(vec![approval("ok", &[], &[Role::Operator])])).await;
+    world.pass(8 * 86_400);
+
+    let late = act(&world, &run, "tasks/ok/approve", json!({})).await;
+
+    assert_eq!(told(&late), "the run asks nothing of anybody");
+}
+
 /// The guard is `may_answer`, here and in the protocol.
 #[tokio::test]
 async fn who_may_answer_an_approval_it_says_itself() {
