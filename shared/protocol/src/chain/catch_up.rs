@@ -3,6 +3,8 @@
 //! Rule **catch-up is decided once**: only the head of a chain decides for others, and its record, put where nothing is, is
 //! what every reader then goes by.
 
+use std::time::Duration;
+
 use minutehand_domain::Moment;
 use minutehand_domain::catch_up::CatchUpPlan;
 use minutehand_domain::hint::Hint;
@@ -25,6 +27,9 @@ use crate::graph::settle::{Settled, settle};
 use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};
+
+/// How long one look goes along one chain.
+const LOOK_LASTS: Duration = Duration::from_secs(5);
 
 /// Does what its job says of an occurrence that nobody had claimed at `now` and that no record speaks for.
 pub(crate) async fn catch_up<D: Ports>(
@@ -177,7 +182,7 @@ async fn dispatch_late<D: Ports>(
 /// One after the other, **successor first** here too: promised a second ahead where its bucket is past the write line, so that
 /// whoever dies on the way is followed by the next pass; only then is this one put off until its turn, which may be hours away. One
 /// that a timer or a record of its own looks after is left to it, and one that another look of this pass is at: of two that go along a chain
-/// side by side, each would take a turn for it.
+/// side by side, each would take a turn for it. After a while the rest is left to the next look: others of its shard wait for this one.
 async fn dispatch_each<D: Ports>(
     ports: &D,
     t: Moment,
@@ -185,7 +190,7 @@ async fn dispatch_each<D: Ports>(
     horizon: Moment,
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
-    let (mut t, mut timer) = (t, timer.clone());
+    let (mut t, mut timer, until) = (t, timer.clone(), ports.clock().now() + LOOK_LASTS);
     loop {
         if !dispatched.add(timer.key.run_key().job, t) {
             return Ok(());
@@ -202,8 +207,8 @@ async fn dispatch_each<D: Ports>(
             Comes::TooLate(missed) => after_too_late(ports, (&job, t), &timer, missed, promised).await?,
         };
         match promised.filter(|(gap, _)| *gap <= horizon && !dispatched.contains(job.id, *gap)) {
-            Some(next) => (t, timer) = next,
-            None => return Ok(()),
+            Some(next) if ports.clock().now() < until => (t, timer) = next,
+            Some(_) | None => return Ok(()),
         }
     }
 }

@@ -20,6 +20,9 @@ use crate::lookup::job_of;
 use crate::slots::turns::Turns;
 use crate::timers::hinting::hint;
 
+/// Occurrences that whoever makes or changes a job hints in any case, up to the horizon.
+const FIRST_HINTS: usize = 30;
+
 /// What one pass has done: the occurrences that it has fired already, since a chain that a short interval leads far ahead is met again there;
 /// and the turns that it has put by.
 #[derive(Debug, Default)]
@@ -102,7 +105,14 @@ pub async fn dispatch_if_near<D: Ports>(ports: &D, job: &Job, t: Moment, timer: 
             hint(ports, job.lane(), &Hint::behind(timer, RunKey::occurrence(job.id, t), job.generation), t).await;
         return;
     }
+    let horizon = horizon.min(first_hints_end(job, t).max(ports.clock().now() + pace::FIRST_HINTS));
     let _lost_hints_are_found = dispatch(ports, t, timer, horizon, &Dispatched::default()).await;
+}
+
+/// Where the first of its occurrences end that are no work to speak of: whoever waits for an answer waits for two writes of each.
+fn first_hints_end(job: &Job, first: Moment) -> Moment {
+    let following = std::iter::successors(Some(first), |t| job.next_after(*t));
+    following.take(FIRST_HINTS).last().unwrap_or(first)
 }
 
 /// The job of a timer, if `t` is an occurrence of it.
