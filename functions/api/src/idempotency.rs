@@ -62,8 +62,9 @@ impl<S: Sync> FromRequestParts<S> for KeyHeader {
     }
 }
 
-/// The fingerprint of a request's address and body without the key, independent of spelling.
+/// The fingerprint of a request's address and body without the key, independent of spelling: no body is an empty one.
 pub(crate) fn fingerprint(address: &str, body: &str) -> Result<Fingerprint, Problem> {
+    let body = if body.trim_ascii().is_empty() { "{}" } else { body };
     Fingerprint::of(address, body, FIELD).ok_or_else(|| Problem::new(Kind::Malformed, "the body is not JSON"))
 }
 

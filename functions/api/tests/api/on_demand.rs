@@ -198,7 +198,7 @@ async fn a_key_whose_run_has_expired_names_another() {
     let job = on_demand(&world).await;
     let path = format!("/v1/jobs/{job}/run");
     let gone = RunKey::manual(job.parse().unwrap(), START, 7);
-    name(&world, "k", &path, "", gone).await;
+    name(&world, "k", &path, "{}", gone).await;
     world.pass(4 * 86_400);
 
     let first = keyed(&world, &path, "k", None).await;
@@ -217,7 +217,7 @@ async fn a_clock_that_is_days_ahead_makes_no_other_run_than_was_named() {
     let job = on_demand(&world).await;
     let path = format!("/v1/jobs/{job}/run");
     let named = RunKey::manual(job.parse().unwrap(), START, 7);
-    name(&world, "k", &path, "", named).await;
+    name(&world, "k", &path, "{}", named).await;
     world.pass(2 * 86_400);
 
     let answer = keyed(&world, &path, "k", None).await;
@@ -233,7 +233,7 @@ async fn a_key_whose_run_was_given_up_names_another() {
     let job = on_demand(&world).await;
     let path = format!("/v1/jobs/{job}/run");
     let given_up = RunKey::manual(job.parse().unwrap(), START, 7);
-    name(&world, "k", &path, "", given_up).await;
+    name(&world, "k", &path, "{}", given_up).await;
     put(
         &world,
         &Run::new(acme(), given_up, minutehand_domain::priority::Priority::Normal).skipped(
@@ -482,4 +482,17 @@ async fn a_job_that_is_not_on_demand_must_say_when_it_fires() {
         assert_eq!(refused.problem(422, "invalid"), ["/schedule/on_demand"], "{}", refused.text);
     }
     assert_eq!(again.field("/schedule"), json!({"every_seconds": 60}), "{}", again.text);
+}
+
+/// Tried: with the fingerprint of what was sent, which for nothing is another.
+#[tokio::test]
+async fn no_body_is_the_same_request_as_an_empty_one() {
+    let world = World::new();
+    let path = format!("/v1/jobs/{}/run", world.job(json!({"on_demand": true})).await);
+
+    let first = keyed(&world, &path, "k", None).await;
+    let again = keyed(&world, &path, "k", Some(json!({}))).await;
+
+    assert_eq!((first.status.as_u16(), again.status.as_u16()), (202, 200), "{}", again.text);
+    assert_eq!(again.word("/run_id"), first.word("/run_id"));
 }

@@ -12,6 +12,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::limits::{BACKOFF_SECONDS, RESULT_BYTES};
 use minutehand_domain::run::ErrorCode;
+use serde_json::Value;
 
 use super::errors::broken;
 use crate::targets::Answer;
@@ -127,13 +128,13 @@ impl AnswerBody {
         Some(json.unwrap_or_else(|| Json::of(&self.text().into())))
     }
 
-    /// Compact is not always shorter (`1E5` becomes `100000.0`), so the bound is checked again.
+    /// Digit for digit, as it came, where it is a value that whoever comes to it can read: not too deep, and with no number beyond all bounds.
     fn json(&self) -> Option<Json> {
         if self.cut {
             return None;
         }
-        let value = serde_json::from_slice(&self.bytes).ok()?;
-        Some(Json::of(&value)).filter(|json| json.len() <= RESULT_BYTES)
+        let _it_can_be_read: Value = serde_json::from_slice(&self.bytes).ok()?;
+        serde_json::from_slice(&self.bytes).ok().map(Json::compact)
     }
 
     pub(in crate::targets) fn text(&self) -> String {

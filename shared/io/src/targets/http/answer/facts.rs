@@ -116,14 +116,12 @@ fn a_result_that_is_not_json_is_the_head_of_its_text() {
     assert_eq!(result("text/plain", b""), None);
 }
 
+/// Tried: by way of `serde_json::Value`, which rounds what is beyond 64 bits and sorts the keys.
 #[test]
-fn json_that_grows_beyond_the_bound_when_compact_is_kept_as_text() {
-    let small = format!("[{}1E5]", "1E5,".repeat(RESULT_BYTES / 4 - 2));
-    assert!(small.len() <= RESULT_BYTES);
+fn a_result_keeps_its_digits_and_the_order_of_its_keys() {
+    let told = r#"{"z":1,"amount":1234567890.12345678901,"id":340282366920938463463374607431768211455,"much":1E5}"#;
 
-    let kept = result("application/json", small.as_bytes()).unwrap();
-
-    assert_eq!(kept, format!("\"{}\"", &small[..TEXT_BYTES]));
+    assert_eq!(result("application/json", told.as_bytes()), Some(told.to_owned()));
 }
 
 #[test]
@@ -148,7 +146,7 @@ fn json_is_kept_whole_up_to_its_bound_or_not_at_all() {
         assert_eq!(result("application/json", no_json.as_bytes()), text(&no_json), "{no_json}");
     }
     assert_eq!(result("application/json", b"\"\xff\""), text("\"\u{fffd}\""));
-    assert_eq!(result("application/json", b"{\"a\":1,\"a\":2}"), Some(r#"{"a":2}"#.to_owned()));
+    assert_eq!(result("application/json", br#"{"a":1,"a":2}"#), Some(r#"{"a":1,"a":2}"#.to_owned()), "as it came");
 }
 
 #[tokio::test]
