@@ -42,7 +42,7 @@ pub(crate) fn is_sound(view: &RepairView) -> bool {
     view.without_timer + view.unsettled + view.ahead + view.later + view.corrupt == 0
 }
 
-/// Of a directory that nobody serves. What is to be discarded goes first, since timers may be made again in its place.
+/// Of a directory that nobody serves. A check changes nothing of it, not even what a release changes in a store that it opens. What is to be discarded goes first, since timers may be made again in its place.
 pub(crate) async fn repair_directory(
     directory: &Path,
     check: bool,
@@ -52,8 +52,8 @@ pub(crate) async fn repair_directory(
     if !FileStore::is_in(directory) {
         return Err(ServeError::NoDirectory(directory.to_owned()));
     }
-    let opened =
-        FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.to_owned(), why })?;
+    let opened = if check { FileStore::to_look(directory) } else { FileStore::open(directory) };
+    let opened = opened.map_err(|why| ServeError::Store { directory: directory.to_owned(), why })?;
     let http = HttpCaller::new(Reach::Public)?;
     let ports = Local::new(
         Arc::new(opened),

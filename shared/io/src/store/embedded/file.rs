@@ -94,6 +94,11 @@ impl FileStore {
         Ok((before, fs::metadata(&path)?.len()))
     }
 
+    /// The store in a directory, of which nothing is changed whatever is written to it.
+    pub fn to_look(directory: &Path) -> Result<Self, OpenError> {
+        File::start(open::to_look(directory)?).map(Embedded::new)
+    }
+
     /// Opens a store on something else than a file.
     pub fn with_backend(backend: impl StorageBackend) -> Result<Self, OpenError> {
         File::start(open::on_backend(backend)?).map(Embedded::new)

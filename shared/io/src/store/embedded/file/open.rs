@@ -106,6 +106,15 @@ pub(super) fn to_read(directory: &Path) -> Result<(Opened, u64, String), OpenErr
     Ok((Opened { database, lock }, found, release.unwrap_or_else(|| BEFORE_ANY_SAID_SO.to_owned())))
 }
 
+/// The same, to look through it as this release reads it: what this release changes in a store that it opens, and whatever is written to it, is
+/// kept in memory and gone at the end.
+pub(super) fn to_look(directory: &Path) -> Result<Opened, OpenError> {
+    let lock = lock_that_stands(directory)?;
+    let overlay = Overlay::over(fs::File::open(directory.join(FILE))?)?;
+    let database = undamaged(|| adopted(builder().create_with_backend(overlay)?))?;
+    Ok(Opened { database, lock })
+}
+
 pub(super) fn on_backend(backend: impl StorageBackend) -> Result<Opened, OpenError> {
     let database = undamaged(|| {
         let database = builder().create_with_backend(backend)?;
