@@ -20,6 +20,7 @@ pub mod take_over;
 mod unreadable;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use futures_util::stream;
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -42,6 +43,7 @@ pub use self::allowance::Allowance;
 use self::bookmark::Bookmark;
 pub use self::pass::{Pass, Swept};
 use self::unreadable::{keeps_its_bucket, put_off, put_off_until};
+use crate::chain::catch_up::dispatch_each;
 use crate::chain::dispatch::{Dispatched, dispatch};
 use crate::graph::owed::owes;
 use crate::operation::carry::look;
@@ -58,6 +60,8 @@ const AT_ONCE: usize = 64;
 const SAVE_AFTER: u64 = 500;
 /// So many buckets one after the other that cannot be read are no one's partition: the table is away, and the pass with it.
 const MOST_AWAY: u32 = 4;
+/// For how long a pass goes along what has much to make up for, when it has come to everybody's: all others are hinted for longer.
+const GOES_ALONG: Duration = Duration::from_secs(120);
 
 /// One pass over one shard, or as much of it as is allowed.
 pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Swept {
@@ -179,7 +183,27 @@ impl<D: Ports> Sweep<'_, D> {
         }
         let ended = bookmark.end(self.ports, self.horizon).await;
         swept.note(ended);
+        self.go_along_what_was_left(&mut swept, bookmark).await;
         swept
+    }
+
+    /// Along the chains with much to make up for, each for a while. Whatever is left then is found overdue by the next pass, as behind one that died.
+    async fn go_along_what_was_left(&self, swept: &mut Swept, bookmark: &Bookmark) {
+        let until = self.ports.clock().now() + GOES_ALONG;
+        while self.ports.clock().now() < until && !self.is_late() && !bookmark.is_in_doubt(self.ports) {
+            let left = self.dispatched.take_left();
+            if left.is_empty() {
+                return;
+            }
+            let go = |(t, timer)| {
+                let each = async move { dispatch_each(self.ports, t, &timer, self.horizon, &self.dispatched).await };
+                each.boxed()
+            };
+            let gone: Vec<_> = stream::iter(left).map(go).buffer_unordered(AT_ONCE).collect().await;
+            for each in gone {
+                swept.note(each);
+            }
+        }
     }
 
     /// The next pass goes on from here, unless another has the shard.

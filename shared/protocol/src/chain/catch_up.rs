@@ -28,7 +28,7 @@ use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};
 
-/// How long one look goes along one chain.
+/// How long a look goes along one chain before others have their turn.
 const LOOK_LASTS: Duration = Duration::from_secs(5);
 
 /// Does what its job says of an occurrence that nobody had claimed at `now` and that no record speaks for.
@@ -182,8 +182,9 @@ async fn dispatch_late<D: Ports>(
 /// One after the other, **successor first** here too: promised a second ahead where its bucket is past the write line, so that
 /// whoever dies on the way is followed by the next pass; only then is this one put off until its turn, which may be hours away. One
 /// that a timer or a record of its own looks after is left to it, and one that another look of this pass is at: of two that go along a chain
-/// side by side, each would take a turn for it. After a while the rest is left to the next look: others of its shard wait for this one.
-async fn dispatch_each<D: Ports>(
+/// side by side, each would take a turn for it. After a while the rest is left until the pass has come to everybody's: what others are due in the
+/// shard waits for this one.
+pub(crate) async fn dispatch_each<D: Ports>(
     ports: &D,
     t: Moment,
     timer: &Timer,
@@ -208,7 +209,11 @@ async fn dispatch_each<D: Ports>(
         };
         match promised.filter(|(gap, _)| *gap <= horizon && !dispatched.contains(job.id, *gap)) {
             Some(next) if ports.clock().now() < until => (t, timer) = next,
-            Some(_) | None => return Ok(()),
+            Some((t, timer)) => {
+                dispatched.leave(t, timer);
+                return Ok(());
+            }
+            None => return Ok(()),
         }
     }
 }

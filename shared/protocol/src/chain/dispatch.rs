@@ -28,6 +28,8 @@ const FIRST_HINTS: usize = 30;
 #[derive(Debug, Default)]
 pub struct Dispatched {
     fired: Mutex<BTreeSet<(JobId, Moment)>>,
+    /// From where the pass is to go along a chain, once it has come to everybody's.
+    left: Mutex<Vec<(Moment, Timer)>>,
     pub(crate) turns: Turns,
 }
 
@@ -35,6 +37,14 @@ impl Dispatched {
     /// Whether nobody in this pass has before.
     pub(crate) fn add(&self, job: JobId, t: Moment) -> bool {
         self.fired.lock().unwrap_or_else(PoisonError::into_inner).insert((job, t))
+    }
+
+    pub(crate) fn leave(&self, t: Moment, timer: Timer) {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).push((t, timer));
+    }
+
+    pub(crate) fn take_left(&self) -> Vec<(Moment, Timer)> {
+        std::mem::take(&mut self.left.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub fn contains(&self, job: JobId, t: Moment) -> bool {
