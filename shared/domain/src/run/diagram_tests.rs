@@ -190,7 +190,7 @@ fn table() -> String {
     };
     let (running, failed) = (after(&unborn(), "claim"), unborn().in_state(State::TimedOut { at: DUE }));
     let tasks = after(&unborn(), "unfold");
-    let rows = [
+    let rows = vec![
         ("scheduled, not yet due", unborn(), 0, DUE.just_before()),
         ("queued", unborn(), 0, DUE),
         ("waiting for a place", after(&unborn(), "await a place"), 0, DUE),

@@ -133,14 +133,11 @@ async fn step<D: Ports>(ports: &D, operation: &Operation) -> Result<Operation, F
     let acted = act_on_all(ports, operation, job.as_ref()).await?;
     let held = acted.iter().filter(|(_, acted)| *acted == Acted::Held).count();
     let now = ports.clock().now();
-    match find(ports, operation, operation.may_find(held, now)).await? {
-        Some(found) => Ok(operation.stepped(&acted, found, now)),
-        None => {
-            let position = operation.position;
-            let next = operation.stepped(&acted, Found { subjects: Vec::new(), position }, now);
-            Ok(next.given_up("the list of all runs is not kept any more", now))
-        }
+    if let Some(found) = find(ports, operation, operation.may_find(held, now)).await? {
+        return Ok(operation.stepped(&acted, found, now));
     }
+    let nothing = Found { subjects: Vec::new(), position: operation.position };
+    Ok(operation.stepped(&acted, nothing, now).given_up("the list of all runs is not kept any more", now))
 }
 
 async fn act_on_all<D: Ports>(
