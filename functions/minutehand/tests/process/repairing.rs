@@ -22,6 +22,7 @@ use serde_json::Value;
 
 use crate::SOON;
 use crate::patience::eventually;
+use crate::releases::{of, unpack};
 use crate::server::{KEY, Server, minutehand};
 
 /// The deployment's tenant, as keys begin with it.
@@ -190,6 +191,22 @@ fn a_server_that_cannot_be_reached_or_refuses_is_said() {
 
     assert_eq!(unreachable.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&unreachable.stderr).contains("cannot reach"));
+}
+
+/// Tried: opened as a server opens it. The store was this release's from then on, and the one that wrote it refused it.
+#[test]
+fn a_check_changes_nothing_of_a_store_that_an_earlier_release_wrote() {
+    for release in ["dc7fa05", "format-2", "format-3"] {
+        let data = tempfile::tempdir().unwrap();
+        unpack(&of(release), data.path());
+        let file = data.path().join("minutehand.redb");
+        let before = std::fs::read(&file).unwrap();
+
+        let found = repair(data.path(), &["--check"]);
+
+        assert!(matches!(found.status.code(), Some(0 | 6)), "{}", String::from_utf8_lossy(&found.stderr));
+        assert!(std::fs::read(&file).unwrap() == before, "{release}");
+    }
 }
 
 /// Removed: whether a store is there. A mistyped directory had one from then on, with nothing in it, and nothing was found.
