@@ -16,8 +16,6 @@ pub const WRITE_LINE: Duration = Duration::from_secs(30);
 pub const LEAVE_LINE: Duration = Duration::from_secs(60);
 /// Hints are sent this far ahead: even if a tick is a minute late and another is missed, no run is late.
 pub const HORIZON: Duration = Duration::from_secs(300);
-/// Whoever makes or changes a job hints no further than this once he has hinted many: the next pass of the sweep, a tick away, goes on from there.
-pub const FIRST_HINTS: Duration = Duration::from_secs(90);
 /// Normal recovery from lost hints and late ticks takes at most this, like hints sent a horizon ahead: a job without a
 /// catch-up still fires this late.
 pub const RECOVERY: Duration = HORIZON;

@@ -20,9 +20,6 @@ use crate::lookup::job_of;
 use crate::slots::turns::Turns;
 use crate::timers::hinting::hint;
 
-/// Occurrences that whoever makes or changes a job hints in any case, up to the horizon.
-const FIRST_HINTS: usize = 30;
-
 /// What one pass has done: the occurrences that it has fired already, since a chain that a short interval leads far ahead is met again there;
 /// and the turns that it has put by.
 #[derive(Debug, Default)]
@@ -102,7 +99,8 @@ pub async fn dispatch<D: Ports>(
 }
 
 /// What a creator does with an occurrence inside the horizon; later ones are the sweeper's. Guard **creator's hint**:
-/// without it the occurrence would wait until a sweeper finds it overdue. That is also why a fault here is nobody's:
+/// without it the occurrence would wait until a sweeper finds it overdue. All of them up to the horizon, of a job of every second three hundred: with
+/// fewer, a sweep that stands for less than that made a new job late, which it does to no other. That is also why a fault here is nobody's:
 /// the job is created, and its timer stands.
 pub async fn dispatch_if_near<D: Ports>(ports: &D, job: &Job, t: Moment, timer: &Timer) {
     let horizon = ports.clock().now() + pace::HORIZON;
@@ -115,14 +113,7 @@ pub async fn dispatch_if_near<D: Ports>(ports: &D, job: &Job, t: Moment, timer: 
             hint(ports, job.lane(), &Hint::behind(timer, RunKey::occurrence(job.id, t), job.generation), t).await;
         return;
     }
-    let horizon = horizon.min(first_hints_end(job, t).max(ports.clock().now() + pace::FIRST_HINTS));
     let _lost_hints_are_found = dispatch(ports, t, timer, horizon, &Dispatched::default()).await;
-}
-
-/// Where the first of its occurrences end that are no work to speak of: whoever waits for an answer waits for two writes of each.
-fn first_hints_end(job: &Job, first: Moment) -> Moment {
-    let following = std::iter::successors(Some(first), |t| job.next_after(*t));
-    following.take(FIRST_HINTS).last().unwrap_or(first)
 }
 
 /// The job of a timer, if `t` is an occurrence of it.

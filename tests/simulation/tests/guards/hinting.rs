@@ -1,7 +1,7 @@
 //! Hints are given in time, by whoever knows first, and the cursor says only what was done.
 
 use minutehand_domain::job::Change;
-use minutehand_simulation::stage::{Stage, Wish, dies_before, every, moment, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_before, every, sleeps_before};
 
 /// Guard **creator's hint**: nobody sweeps.
 ///
@@ -77,20 +77,4 @@ fn a_slow_sweeper_does_not_say_again_that_forgotten_hints_were_given() {
     stage.play_to(900);
 
     assert_eq!(stage.starts(), [(590, 590)]);
-}
-
-/// A job of every second: whoever makes it hints a minute and a half of it, and the sweep goes on from there.
-///
-/// Removed (`first-hints`): he hints five minutes of it. Three hundred of them, each with two writes, went before the answer.
-#[test]
-fn whoever_makes_a_job_of_every_second_hints_no_further_than_the_next_passes() {
-    let stage = Stage::new(Wish::every(1, 1), []);
-    stage.create(0, "creator");
-    stage.play_to(30);
-    let stands = stage.timers().iter().filter(|timer| timer.key.due > moment(60)).map(|timer| timer.key.due).max();
-    stage.sweep_each_minute(60..400);
-    stage.play_to(400);
-
-    assert!((moment(85)..moment(100)).contains(&stands.expect("a timer stands where it ended")), "{stands:?}");
-    assert!(stage.lags().iter().all(|lag| *lag <= 1000), "{:?}", stage.lags());
 }
