@@ -42,7 +42,8 @@ pub(crate) fn is_sound(view: &RepairView) -> bool {
     view.without_timer + view.unsettled + view.ahead + view.later + view.corrupt == 0
 }
 
-/// Of a directory that nobody serves. A check changes nothing of it, not even what a release changes in a store that it opens. What is to be discarded goes first, since timers may be made again in its place.
+/// Of a directory that nobody serves. A check changes nothing of it, not even what a release changes in a store that it opens. What is to be discarded
+/// goes first, since timers may be made again in its place.
 pub(crate) async fn repair_directory(
     directory: &Path,
     check: bool,

@@ -128,3 +128,11 @@ pub async fn knowing<D: Ports>(ports: &D, mut job: Job) -> Result<Job, Fault> {
     }
     Ok(job)
 }
+
+/// What is there, where it can be read: what is wrong with one item stops nothing that is only named beside it.
+pub(crate) fn if_readable<T>(read: Result<Option<T>, Fault>) -> Result<Option<T>, Fault> {
+    match read {
+        Err(fault) if fault.is_of_an_item() => Ok(None),
+        read => read,
+    }
+}

@@ -154,21 +154,18 @@ async fn remove_who_is_over<D: Ports>(ports: &D, place: Place<'_>, full: &[Part]
 async fn is_removed<D: Ports>(ports: &D, place: Place<'_>, key: SlotKey, holder: RunKey) -> Result<bool, Fault> {
     let Place { tenant, bound, .. } = place;
     let is_over = |run: &Run| run.is_finished() || (matches!(bound.slot, SlotName::Queue(_)) && run.fence > 0);
-    match ports.store().get::<Run>(tenant, holder).await? {
-        Some(seen) if is_over(&seen.item) => {
-            let _either_way_it_is_gone = ports.store().update(tenant, key, &Release { run: holder }).await?;
-            Ok(true)
-        }
-        Some(_) => Ok(false),
-        None if is_forgotten(ports, tenant, holder).await? => {
-            let _either_way_it_is_gone = ports.store().update(tenant, key, &Release { run: holder }).await?;
-            Ok(true)
-        }
+    let is_gone = match ports.store().get::<Run>(tenant, holder).await? {
+        Some(seen) => is_over(&seen.item),
+        None if is_forgotten(ports, tenant, holder).await? => true,
         None => {
             nudge(ports, tenant, holder, Lane::default()).await;
-            Ok(false)
+            false
         }
+    };
+    if is_gone {
+        let _either_way = ports.store().update(tenant, key, &Release { run: holder }).await?;
     }
+    Ok(is_gone)
 }
 
 /// Whether a run without a record is on its way no more: its record has expired, or its job has.

@@ -14,7 +14,7 @@ use crate::ports::SimPorts;
 
 const KEY: &str = "the-key-of-the-simulation";
 
-/// Where a simulation asks. With all addresses of the API each router takes ten times as long, and a history a third more.
+/// Where a simulation asks. With all addresses of the API a history takes a quarter more.
 const ASKED_AT: [&str; 12] = [
     "/v1/jobs",
     "/v1/jobs/{job_id}",

@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(clock.showed(2_100, 3_000), 2_100, "and again when it was set right");
     }
 
-    /// Tried: with the end of the span cutting short what begins shortly before it. One history in a million lost a run by it.
+    /// Tried: with the end of the span cutting short what begins shortly before it. A history lost a run by it.
     #[test]
     fn where_several_write_all_clocks_are_behind_until_a_pass_has_seen_it() {
         let mut behind = 0;

@@ -18,7 +18,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::bodies::{self, BodyOf};
 use crate::born::{born, quota_bound};
-use crate::lookup::{job_of, rule_of};
+use crate::lookup::{if_readable, job_of, rule_of};
 
 /// What a look at a message that has no record comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,11 +133,4 @@ async fn samples<D: Ports>(ports: &D, tenant: &Tenant, named: &[Entry]) -> Resul
         jobs.insert(entry.run.job, job);
     }
     Ok(samples)
-}
-
-fn if_readable<T>(read: Result<Option<T>, Fault>) -> Result<Option<T>, Fault> {
-    match read {
-        Err(fault) if fault.is_of_an_item() => Ok(None),
-        read => read,
-    }
 }

@@ -17,7 +17,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Across, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::lookup::job_of;
+use crate::lookup::{if_readable, job_of};
 
 /// Hours of the index that one step goes back through, where they are empty.
 const HOURS: usize = 72;
@@ -207,10 +207,7 @@ impl<D: Ports> Search<'_, D> {
             return Ok(true);
         }
         // Of a job that nobody can read nobody can say that it is meant.
-        let job = match job_of(self.ports, &self.operation.tenant, run.key.job).await {
-            Err(fault) if fault.is_of_an_item() => None,
-            read => read?,
-        };
+        let job = if_readable(job_of(self.ports, &self.operation.tenant, run.key.job).await)?;
         Ok(job.is_some_and(|job| self.filter.admits_job(&job)))
     }
 }
