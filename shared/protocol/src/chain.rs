@@ -8,6 +8,7 @@
 pub mod catch_up;
 pub mod coverage;
 pub mod dispatch;
+pub mod followed;
 pub mod forgetting;
 pub mod links;
 pub mod passing_over;

@@ -57,6 +57,7 @@ use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::{Violation, callbacks};
 use minutehand_protocol::bodies::shown_of;
 use minutehand_protocol::calendar::change::{Gone, Put as PutCalendar, delete as delete_calendar, put as put_calendar};
+use minutehand_protocol::chain::followed::Followed;
 use minutehand_protocol::chain::links::promise_gap;
 use minutehand_protocol::day::day_of;
 use minutehand_protocol::job::change::{Changed, change};
@@ -638,7 +639,7 @@ impl Stage {
         self.act(at, name, move |ports| async move {
             let job = job_of(&ports, &tenant, id).await?.expect("it is created");
             let Some(next) = job.next_after(moment(instant)) else { return Ok(None) };
-            let promised = promise_gap(&ports, &job, next).await?;
+            let promised = promise_gap(&ports, &job, next, &Followed::default()).await?;
             Ok(promised.map(|(gap, _timer)| second(gap.millis())))
         })
     }
@@ -691,6 +692,11 @@ impl Stage {
         self.world.begin_to_roll_out(names);
         let world = self.world.clone();
         self.sim.at(moment(at).millis(), move |_| world.roll_out());
+    }
+
+    /// What all processes together have asked their ports for.
+    pub fn steps(&self) -> u64 {
+        self.sim.steps()
     }
 
     /// Whatever is given to the queues in these seconds is lost.

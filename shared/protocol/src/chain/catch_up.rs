@@ -46,7 +46,7 @@ pub(crate) async fn catch_up<D: Ports>(
             dispatch_each(ports, key.at, timer, horizon, dispatched).await
         }
         CatchUpPlan::FireAll => dispatch_late(ports, (job, key.at), timer, horizon, dispatched).await,
-        _ if is_a_straggler(ports, job, key.at, now).await? => {
+        _ if is_a_straggler(ports, job, key.at, now, dispatched).await? => {
             handle_straggler(ports, timer, job, key, dispatched).await
         }
         CatchUpPlan::FireFrom { at, passed_over } => {
@@ -56,15 +56,21 @@ pub(crate) async fn catch_up<D: Ports>(
         }
         CatchUpPlan::SkipAll { last, count } => {
             let span = (last > key.at).then_some(SkippedSpan { until: last, count: Some(count) });
-            pass_over(ports, timer, job, key, "scheduled", Skip::Missed, span).await
+            pass_over(ports, timer, (job, key), "scheduled", (Skip::Missed, span), dispatched).await
         }
     }
 }
 
 /// Whether the chain goes on behind an occurrence whose successor is past too: then it decides for itself alone.
-async fn is_a_straggler<D: Ports>(ports: &D, job: &Job, t: Moment, now: Moment) -> Result<bool, Fault> {
+async fn is_a_straggler<D: Ports>(
+    ports: &D,
+    job: &Job,
+    t: Moment,
+    now: Moment,
+    dispatched: &Dispatched,
+) -> Result<bool, Fault> {
     match job.next_after(t).filter(|next| *next <= now) {
-        Some(next) => Ok(first_gap(ports, job, next).await?.is_none()),
+        Some(next) => Ok(first_gap(ports, job, next, &dispatched.followed).await?.is_none()),
         None => Ok(false),
     }
 }
@@ -78,12 +84,14 @@ async fn handle_straggler<D: Ports>(
 ) -> Result<(), Fault> {
     let now = ports.clock().now();
     if job.is_too_late(key.at, now) {
-        return pass_over(ports, timer, job, key, "scheduled", Skip::Missed, None).await;
+        return pass_over(ports, timer, (job, key), "scheduled", (Skip::Missed, None), dispatched).await;
     }
     if job.makes_up_for(key.at, now) {
         return match put_off(ports, timer, job, key.at, &dispatched.turns).await? {
             Comes::InTurn => Ok(()),
-            Comes::TooLate(_) => pass_over(ports, timer, job, key, "scheduled", Skip::Missed, None).await,
+            Comes::TooLate(_) => {
+                pass_over(ports, timer, (job, key), "scheduled", (Skip::Missed, None), dispatched).await
+            }
         };
     }
     let moved = await_claim(ports, timer, job, key).await?;
@@ -201,11 +209,11 @@ pub(crate) async fn dispatch_each<D: Ports>(
         let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
             return dispatch_late(ports, (&job, t), &timer, horizon, dispatched).await;
         };
-        let promised = promise_late(ports, &job, next).await?;
+        let promised = promise_late(ports, &job, next, dispatched).await?;
         let comes = make_up(ports, (&job, t), &timer, dispatched).await?;
         let promised = match comes {
             Comes::InTurn => promised,
-            Comes::TooLate(missed) => after_too_late(ports, (&job, t), &timer, missed, promised).await?,
+            Comes::TooLate(missed) => after_too_late(ports, (&job, t), &timer, missed, promised, dispatched).await?,
         };
         match promised.filter(|(gap, _)| *gap <= horizon && !dispatched.contains(job.id, *gap)) {
             Some(next) if ports.clock().now() < until => (t, timer) = next,
@@ -236,8 +244,13 @@ async fn make_up<D: Ports>(
 }
 
 /// The first of what comes next, promised late.
-async fn promise_late<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
-    let promised = promise_gap(ports, job, next).await?;
+async fn promise_late<D: Ports>(
+    ports: &D,
+    job: &Job,
+    next: Moment,
+    dispatched: &Dispatched,
+) -> Result<Option<(Moment, Timer)>, Fault> {
+    let promised = promise_gap(ports, job, next, &dispatched.followed).await?;
     if let Some((gap, timer)) = &promised {
         tell_of_a_late_promise(ports, timer, job, *gap);
     }
@@ -252,6 +265,7 @@ async fn after_too_late<D: Ports>(
     timer: &Timer,
     missed: Missed,
     promised: Option<(Moment, Timer)>,
+    dispatched: &Dispatched,
 ) -> Result<Option<(Moment, Timer)>, Fault> {
     let goes_on = promised.as_ref().is_some_and(|(gap, _)| Some(*gap) == job.next_after(t));
     if missed.last == t || !goes_on {
@@ -259,7 +273,7 @@ async fn after_too_late<D: Ports>(
         return Ok(promised);
     }
     let after = match job.next_after(missed.last) {
-        Some(next) => promise_late(ports, job, next).await?,
+        Some(next) => promise_late(ports, job, next, dispatched).await?,
         None => None,
     };
     record_too_late(ports, timer, job, t, missed).await?;

@@ -15,18 +15,20 @@ use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
+use crate::chain::followed::Followed;
 use crate::chain::successor::promise_successor;
 use crate::lookup::job_of;
 use crate::slots::turns::Turns;
 use crate::timers::hinting::hint;
 
 /// What one pass has done: the occurrences that it has fired already, since a chain that a short interval leads far ahead is met again there;
-/// and the turns that it has put by.
+/// how far it has followed what is on record; and the turns that it has put by.
 #[derive(Debug, Default)]
 pub struct Dispatched {
     fired: Mutex<BTreeSet<(JobId, Moment)>>,
     /// From where the pass is to go along a chain, once it has come to everybody's.
     left: Mutex<Vec<(Moment, Timer)>>,
+    pub followed: Followed,
     pub(crate) turns: Turns,
 }
 

@@ -13,14 +13,20 @@ use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::coverage::covering;
+use crate::chain::followed::Followed;
 use crate::timers::promise::promise;
 
 /// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
 const LINKS_FOLLOWED: usize = 720;
 
 /// Promises the first occurrence from `next` on that nothing stands for; none where the chain goes on.
-pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
-    let Some(gap) = first_gap(ports, job, next).await? else { return Ok(None) };
+pub async fn promise_gap<D: Ports>(
+    ports: &D,
+    job: &Job,
+    next: Moment,
+    followed: &Followed,
+) -> Result<Option<(Moment, Timer)>, Fault> {
+    let Some(gap) = first_gap(ports, job, next, followed).await? else { return Ok(None) };
     let timer = promise(ports, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
     Ok(Some((gap, timer)))
 }
@@ -29,17 +35,27 @@ pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result
 ///
 /// A run record does not prove that the chain continues: an older schedule may have produced it. Follow records until a timer
 /// exists. One made from an earlier generation is put anew, so that a hint of that time does not erase it.
-pub async fn first_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<Moment>, Fault> {
-    let mut next = Some(next);
+pub(crate) async fn first_gap<D: Ports>(
+    ports: &D,
+    job: &Job,
+    next: Moment,
+    followed: &Followed,
+) -> Result<Option<Moment>, Fault> {
+    let walked = followed.along(job);
+    let mut walked = walked.lock().await;
+    let from = walked.behind(next);
+    let mut t = from;
     for _ in 0..LINKS_FOLLOWED {
-        let Some(t) = next else { return Ok(None) };
-        next = match link_at(ports, job, t).await? {
+        let after = match link_at(ports, job, t).await? {
             Link::Timer => return Ok(None),
-            Link::Recorded(_) => job.next_after(t),
-            Link::Covered(covered) => job.next_after(covered.until.just_before()),
-            Link::Forgotten { until } => job.next_after(until.just_before()),
+            Link::Recorded(_) => t,
+            Link::Covered(covered) => covered.until.just_before(),
+            Link::Forgotten { until } => until.just_before(),
             Link::Broken => return Ok(Some(t)),
         };
+        let Some(next) = job.next_after(after) else { return Ok(None) };
+        walked.add(from, next);
+        t = walked.behind(next);
     }
     Ok(None)
 }

@@ -12,6 +12,8 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::born::born;
+use crate::chain::dispatch::Dispatched;
+use crate::chain::followed::Followed;
 use crate::chain::links::{forgone_gap, promise_gap};
 use crate::chain::pending_change::keep_promise_of_a_change;
 use crate::chain::taken::{record_taken, record_taken_between};
@@ -27,13 +29,12 @@ use crate::timers::promise::erase;
 pub async fn pass_over<D: Ports>(
     ports: &D,
     timer: &Timer,
-    job: &Job,
-    key: RunKey,
+    (job, key): (&Job, RunKey),
     from: &'static str,
-    why: Skip,
-    span: Option<SkippedSpan>,
+    (why, span): (Skip, Option<SkippedSpan>),
+    dispatched: &Dispatched,
 ) -> Result<(), Fault> {
-    ensure_successor(ports, job, span.map_or(key.at, |span| span.until)).await?;
+    ensure_successor(ports, job, span.map_or(key.at, |span| span.until), &dispatched.followed).await?;
     record_taken(ports, job, key.at).await?;
     if let Some(span) = span {
         record_taken_between(ports, job, key.at, span.until).await?;
@@ -55,13 +56,18 @@ pub async fn erase_unless_change_pending<D: Ports>(ports: &D, timer: &Timer, job
 
 /// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first; and so does whoever
 /// hints late, since that hint's executor will erase. The run may have been claimed by a hint of an earlier schedule.
-pub async fn ensure_successor<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(), Fault> {
+pub(crate) async fn ensure_successor<D: Ports>(
+    ports: &D,
+    job: &Job,
+    t: Moment,
+    followed: &Followed,
+) -> Result<(), Fault> {
     record_forgone(ports, job, t).await?;
     if job.status != Status::Active {
         return Ok(());
     }
     let Some(next) = job.next_after(t) else { return Ok(()) };
-    promise_gap(ports, job, next).await.map(|_promised| ())
+    promise_gap(ports, job, next, followed).await.map(|_promised| ())
 }
 
 /// The chain broke before a change took its occurrences: one record says so for all of them.

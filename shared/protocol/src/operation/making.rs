@@ -22,6 +22,7 @@ use minutehand_io::store::{Put, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::born::{born, on_record_since};
+use crate::chain::followed::Followed;
 use crate::chain::passing_over::{ensure_successor, skip};
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::run::cancel::{Cancelled, cancel_with};
@@ -84,7 +85,7 @@ async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment
         Standing::Recorded(seen) if has_run(&seen.item) => return Ok(Closed::HasRun),
         Standing::Recorded(_) => return Ok(Closed::Yes),
         Standing::Covered(job, coverage) => {
-            ensure_successor(ports, &job, at).await?;
+            ensure_successor(ports, &job, at, &Followed::default()).await?;
             skip(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest_of(coverage.covered))).await?
         }
         // Before it was made nobody can have been hinted of it, and since then all that was made up for is on record.

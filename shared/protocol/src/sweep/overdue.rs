@@ -44,10 +44,10 @@ pub async fn inspect_overdue<D: Ports>(
         Obligation::Run(key) => match ports.store().get::<Run>(&timer.tenant, key).await? {
             Some(seen) if seen.item.is_put_off() => {
                 let job = job_of(ports, &timer.tenant, key.job).await?;
-                inspect_run(ports, timer, seen, job).await
+                inspect_run(ports, timer, seen, job, dispatched).await
             }
-            Some(seen) => inspect_run(ports, timer, seen, None).await,
-            None if key.is_occurrence() => inspect_unrecorded(ports, timer, key).await,
+            Some(seen) => inspect_run(ports, timer, seen, None, dispatched).await,
+            None if key.is_occurrence() => inspect_unrecorded(ports, timer, key, dispatched).await,
             None => inspect_orphaned_run(ports, timer, key).await,
         },
         Obligation::Calendar(place) => inspect_walk(ports, timer, place).await,
@@ -60,11 +60,16 @@ pub async fn inspect_overdue<D: Ports>(
 
 /// An occurrence whose look was promised by whoever was about to write its record. A timer of its chain stands behind it, which decides of
 /// it; but the record may still come, and owe something: so the look stays for as long as there may be one.
-async fn inspect_unrecorded<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
+async fn inspect_unrecorded<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    key: RunKey,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
     let nothing = match standing(ports, &timer.tenant, key, Asked::ByWhoDecides).await? {
-        Standing::Recorded(seen) => return inspect_run(ports, timer, seen, None).await,
+        Standing::Recorded(seen) => return inspect_run(ports, timer, seen, None, dispatched).await,
         Standing::Covered(job, coverage) => {
-            return pass_over(ports, timer, &job, key, SPOKEN_FOR, coverage.covered.why, None).await;
+            return pass_over(ports, timer, (&job, key), SPOKEN_FOR, (coverage.covered.why, None), dispatched).await;
         }
         Standing::Unborn(_) => return move_to_next_hint(ports, timer, key.at, None).await.map(|_moved| ()),
         Standing::NotAdmitted(why) => NothingToDispatch::NotAdmitted(why),
@@ -88,10 +93,10 @@ async fn inspect_link<D: Ports>(
         }
         Standing::Recorded(seen) => {
             let job = job_of(ports, &timer.tenant, key.job).await?;
-            return inspect_run(ports, timer, seen, job).await;
+            return inspect_run(ports, timer, seen, job, dispatched).await;
         }
         Standing::Covered(job, coverage) => {
-            return pass_over(ports, timer, &job, key, SPOKEN_FOR, coverage.covered.why, None).await;
+            return pass_over(ports, timer, (&job, key), SPOKEN_FOR, (coverage.covered.why, None), dispatched).await;
         }
         // In boxes: what a look may come to is deep, and whoever polls it has all of that on the stack.
         Standing::Unborn(job) => return Box::pin(catch_up(ports, timer, &job, key, now, horizon, dispatched)).await,
@@ -103,13 +108,19 @@ async fn inspect_link<D: Ports>(
 
 /// There is a record: its own state says what the timer is still good for. `job` is the one whose chain the timer is a link
 /// of; none for a timer that only looks after one run.
-async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: Option<Job>) -> Result<(), Fault> {
+async fn inspect_run<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    seen: Seen<Run>,
+    job: Option<Job>,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
     let Some(seen) = note_missed_sla(ports, seen).await? else { return Ok(()) };
     let (run, now) = (&seen.item, ports.clock().now());
     renew(ports, run, timer.stamp.written, now).await;
     if let Some(job) = &job {
         if !is_put_off_beside_its_chain(timer, run) {
-            ensure_successor(ports, job, run.key.at).await?;
+            ensure_successor(ports, job, run.key.at, &dispatched.followed).await?;
         }
         if run.is_put_off()
             && let Some(why) = job.gives_up(run, now)

@@ -276,7 +276,7 @@ impl Graphs {
 
     /// Steps at ports so far: what somebody reads for ever shows in it.
     pub fn steps(&self) -> u64 {
-        self.stage.sim.steps()
+        self.stage.steps()
     }
 
     /// What the judge finds wrong with what was played so far.

@@ -435,3 +435,22 @@ fn what_one_job_makes_up_for_does_not_keep_a_pass_from_what_others_are_due() {
     assert!(punctual.hinted(3150).iter().any(|at| *at < 3180), "{:?}", punctual.hinted(3150));
     assert!(late.all_runs().len() > 300, "and the pass goes on with the others: {}", late.all_runs().len());
 }
+
+/// A job of each five seconds whose calls take ten minutes: each look at a run that is under way makes sure that its chain goes on, along all that are
+/// under way behind it.
+///
+/// Removed (`chain-followed-once`): each look follows the chain anew.
+#[test]
+fn looks_at_runs_that_are_under_way_follow_their_chain_once() {
+    let stage = Stage::new(Wish { takes: 600, timeout: 700, ..Wish::every(5, 60) }, []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..900);
+    stage.play_to(899);
+    let before = stage.steps();
+
+    stage.sweep(900, "sweeper");
+    stage.play_to(959);
+
+    let steps = stage.steps() - before;
+    assert!(steps < 2_000, "{steps} steps of one pass, with 120 runs under way");
+}
