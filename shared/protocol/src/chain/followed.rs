@@ -15,10 +15,13 @@ use minutehand_domain::job::Job;
 /// Of each job, by its schedule of one generation, how far its chain was followed. Of walks along one chain the second begins when the first has
 /// ended: side by side each would read the same.
 #[derive(Debug, Default)]
-pub struct Followed(Mutex<HashMap<(JobId, u64), Arc<AsyncMutex<Walked>>>>);
+pub struct Followed(Mutex<HashMap<(JobId, u64), Along>>);
+
+/// Whoever walks along a chain has it locked.
+type Along = Arc<AsyncMutex<Walked>>;
 
 impl Followed {
-    pub(crate) fn along(&self, job: &Job) -> Arc<AsyncMutex<Walked>> {
+    pub(crate) fn along(&self, job: &Job) -> Along {
         Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry((job.id, job.generation)).or_default())
     }
 }
