@@ -20,7 +20,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { Measured, combined, named } from './measured';
-import { Archiver, FUNCTIONS, FunctionWord, Lane, WatchedStack } from './watched-stack';
+import { Archiver, FUNCTIONS, Lane, WatchedStack } from './watched-stack';
 
 /** Somebody is woken by a page; a ticket waits for the morning. */
 export type Severity = 'page' | 'ticket';
@@ -43,6 +43,8 @@ interface Condition {
 /** Of a thousand starts, one may be later than this many seconds. */
 const LATE_AFTER = 5;
 const BUDGET_PERCENT = 0.1;
+/** All functions that there may be. */
+const WHEREVER = [...FUNCTIONS, 'archiver'] as const;
 const minutes = (count: number): Duration => Duration.minutes(count);
 
 export class Alarms extends Construct {
@@ -68,8 +70,10 @@ export class Alarms extends Construct {
     this.budget();
     const began = measured.of('run_lag_seconds', 'Maximum', minutes(1), 'executor', 'critical');
     const critical = this.props.stack.lanes.filter(({ priority }) => priority === 'critical');
+    const waits = measured.of('worker_wait_seconds', 'Maximum', minutes(1), 'executor', 'critical');
     this.whole('CriticalWaits', 'page', 'A critical run began more than 30 s late, or nobody takes it', [
       this.part('CriticalWaits', 'BeganLate', { metric: began, above: 30, of: 5, bad: 1 }),
+      this.part('CriticalWaits', 'AwaitsWorker', { metric: waits, above: 30, of: 5, bad: 1 }),
       this.part('CriticalWaits', 'NotTaken', { metric: untaken(namesOf(critical)), above: 0, ...untakenFor(2) }),
     ]);
     const missed = measured.total('skipped_total.missed', minutes(5));
@@ -169,9 +173,25 @@ export class Alarms extends Construct {
 
   private workers(): void {
     const { measured } = this;
-    // A run that waits is looked at up to an hour after the last time: two hours hold two of the looks, at any time.
+    // A run that waits is looked at up to an hour after the last time: two hours hold one of the looks, at any time. Who is back before the one at four
+    // minutes was restarted.
     const unattended = measured.total('unattended_runs_total', minutes(5), ['executor']);
-    this.alarm('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive', { metric: unattended, above: 0, of: 25, bad: 2 });
+    const waits = named('waits', measured.byPriority('worker_wait_seconds', 'Maximum', minutes(5)));
+    const longest = `MAX([${Object.keys(waits).map((id) => `FILL(${id}, 0)`).join(', ')}])`;
+    const behind = new MathExpression({ expression: longest, usingMetrics: waits, period: minutes(5), label: 'seconds that a run has waited for a worker' });
+    const nobody = this.whole('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive that takes them', [
+      AlarmRule.allOf(
+        this.part('PoolUnattended', 'Nobody', { metric: unattended, above: 0, of: 25, bad: 1 }),
+        this.part('PoolUnattended', 'Waits', { metric: behind, above: 239, of: 25, bad: 1 }),
+      ),
+    ]);
+    // Where nobody is alive this would say nothing more.
+    this.whole('PoolBehind', 'ticket', 'Runs have waited for a worker for more than five minutes, though some are alive', [
+      AlarmRule.allOf(
+        this.part('PoolBehind', 'Waits', { metric: behind, above: 300, of: 25, bad: 1 }),
+        AlarmRule.not(AlarmRule.fromAlarm(nobody, AlarmState.ALARM)),
+      ),
+    ]);
     const lost = measured.total('heartbeats_lost_total', minutes(15));
     this.alarm('HeartbeatsLost', 'ticket', 'Workers were heard of no more while they had runs', { metric: lost, above: 5 });
     const rescued = measured.total('leases_rescued_total', minutes(30));
@@ -180,9 +200,9 @@ export class Alarms extends Construct {
 
   private limits(): void {
     const { measured } = this;
-    this.alarm('StoreThrottled', 'ticket', 'DynamoDB refuses requests for want of capacity', { metric: measured.total('store_throttles_total', minutes(1)), above: 0, of: 5, bad: 3 });
+    this.alarm('StoreThrottled', 'ticket', 'DynamoDB refuses requests for want of capacity', { metric: measured.total('store_throttles_total', minutes(1), WHEREVER), above: 0, of: 5, bad: 3 });
     const refused = combined(['requests', 'runs', 'jobs', 'fires', 'connections', 'bodies'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api')), minutes(15), 'refused by quota');
-    const dropped = (word: string) => ({ metric: measured.total(`telemetry_dropped_total.${word}`, minutes(15)), above: 0, of: 2, bad: 2 });
+    const dropped = (word: string) => ({ metric: measured.total(`telemetry_dropped_total.${word}`, minutes(15), WHEREVER), above: 0, of: 2, bad: 2 });
     this.whole('TelemetryDropped', 'ticket', 'Spans or metrics are not exported to the collector', [
       this.part('TelemetryDropped', 'Traces', dropped('traces')),
       this.part('TelemetryDropped', 'Metrics', dropped('metrics')),
@@ -195,7 +215,7 @@ export class Alarms extends Construct {
     const names = [...FUNCTIONS.map((word) => functions[word]), ...(this.props.stack.archiver ? [this.props.stack.archiver.functionName] : [])];
     const parts = names.flatMap((functionName) => ['Errors', 'Throttles'].map((name) => lambda(name, functionName, minutes(5))));
     this.alarm('FunctionsFail', 'ticket', 'Invocations fail, or there are more than may be', { metric: combined(parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
-    this.down(functions);
+    this.down();
     this.archive(this.props.stack.archiver);
   }
 
@@ -204,10 +224,27 @@ export class Alarms extends Construct {
    * old, after ten minutes and more. Of an API that is down only FunctionsFail tells, which is a ticket. What Lambda has counted is there a minute or
    * two later, and until then 0 stands for it: so the last two of the five minutes are not asked to be bad.
    */
-  private down(functions: Record<FunctionWord, string>): void {
-    const metric = worstShare(FUNCTIONS.map((word) => functions[word]), minutes(1));
+  private down(): void {
+    const { functions, apiId } = this.props.stack;
+    const share = worstShare(FUNCTIONS.map((word) => functions[word]), minutes(1));
     const comparison = ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD;
-    this.alarm('FunctionsDown', 'page', 'For minutes half of what a function was to do, and more, has failed or was refused', { metric, above: 50, of: 5, bad: 3, comparison });
+    this.whole('FunctionsDown', 'page', 'For minutes half of what a function was to do, and more, has failed or was refused', [
+      this.part('FunctionsDown', 'Refused', { metric: share, above: 50, of: 5, bad: 3, comparison }),
+      this.part('FunctionsDown', 'ApiFails', { metric: failedShare(apiId, minutes(1)), above: 50, of: 5, bad: 3, comparison }),
+      this.part('FunctionsDown', 'GivesBack', { metric: this.givenBackAlone(minutes(1)), above: 0, of: 5, bad: 3 }),
+    ]);
+  }
+
+  /**
+   * How many hints were given back where nothing was begun beside them: an executor that reaches neither its table nor what calls need (a role, a key,
+   * a network) ends each invocation well, and takes each hint that it is given, until that is a dead letter.
+   */
+  private givenBackAlone(period: Duration): IMetric {
+    const back = named('back', this.measured.byPriority('hints_given_back_total', 'Sum', period));
+    const begun = named('begun', this.measured.byPriority('attempts_total', 'Sum', period));
+    const [given, attempts] = [back, begun].map((of) => Object.keys(of).map((id) => `FILL(${id}, 0)`).join(' + '));
+    const expression = `IF(${attempts} > 0, 0, ${given})`;
+    return new MathExpression({ expression, usingMetrics: { ...back, ...begun }, period, label: 'given back, and nothing begun' });
   }
 
   /**
@@ -252,13 +289,14 @@ export class Alarms extends Construct {
   }
 
   /** What rings where one of its parts does. */
-  private whole(name: string, severity: Severity, what: string, parts: readonly IAlarmRule[]): void {
+  private whole(name: string, severity: Severity, what: string, parts: readonly IAlarmRule[]): IAlarm {
     const alarm = new CompositeAlarm(this, name, {
       compositeAlarmName: this.named(name),
       alarmDescription: this.described(name, what),
       alarmRule: AlarmRule.anyOf(...parts),
     });
     this.told(alarm, severity);
+    return alarm;
   }
 
   /** Above what the metric was in the two weeks before, by so many of its deviations. */
@@ -339,6 +377,13 @@ function worstShare(functionNames: readonly string[], period: Duration): IMetric
   });
   const usingMetrics = { ...begun, ...failed, ...refused };
   return new MathExpression({ expression: `MAX([${shares.join(', ')}])`, usingMetrics, period, label: 'failed or refused, in percent' });
+}
+
+/** Of what the gateway was asked for, how much it answered with 5xx, in percent: a function that answers so has not failed. */
+function failedShare(apiId: string, period: Duration): IMetric {
+  const counted = (metricName: string) => new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap: { ApiId: apiId }, statistic: 'Sum', period });
+  const usingMetrics = { failed: counted('5xx'), asked: counted('Count') };
+  return new MathExpression({ expression: 'IF(FILL(asked, 0) > 0, 100 * FILL(failed, 0) / FILL(asked, 0), 0)', usingMetrics, period, label: 'answered with 5xx, in percent' });
 }
 
 function queue(metricName: string, queueName: string, statistic: string, period: Duration): Metric {

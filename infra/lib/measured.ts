@@ -23,7 +23,7 @@ export class Measured {
   }
 
   /** The sum over the functions that may have counted it; nothing counts as none. */
-  total(name: string, period: Duration, where: readonly FunctionWord[] = ['api', 'sweeper', 'executor']): IMetric {
+  total(name: string, period: Duration, where: readonly (FunctionWord | 'archiver')[] = ['api', 'sweeper', 'executor']): IMetric {
     const parts = where.flatMap((word) =>
       word === 'executor' ? this.byPriority(name, 'Sum', period) : [this.of(name, 'Sum', period, word)],
     );

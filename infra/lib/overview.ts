@@ -25,6 +25,7 @@ export class Overview extends Construct {
     dashboard.addWidgets(graph('For how long has the oldest dead letter waited? Seconds', [measured.of('dead_letters_oldest_seconds', 'Maximum', EACH, 'sweeper')]));
     dashboard.addWidgets(
       graph('What waits? Seconds that the oldest message of a queue is old', stack.lanes.map(({ queueName }) => of('AWS/SQS', 'ApproximateAgeOfOldestMessage', { QueueName: queueName }, 'Maximum', EACH))),
+      graph('For how long did what was found waiting for a worker wait? Seconds', measured.byPriority('worker_wait_seconds', 'Maximum', EACH)),
       graph('How much is ready?', stack.lanes.map(({ queueName }) => of('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, 'Maximum', EACH))),
     );
     dashboard.addWidgets(

@@ -40,6 +40,8 @@ export interface WatchedStack {
   readonly sweepsQueue: string;
   readonly deadLetterQueues: readonly string[];
   readonly functions: Record<FunctionWord, string>;
+  /** Of the gateway before the function that answers. */
+  readonly apiId: string;
   /** The group of schedules that the dead man's switch is alone in; none where the stack has no switch. */
   readonly switchGroup?: string;
   /** Where the stack has one. */
@@ -74,6 +76,7 @@ export function fromOutputs(file: string): WatchedStack {
       sweeper: output('SweeperFunctionName'),
       executor: output('ExecutorFunctionName'),
     },
+    apiId: output('ApiId'),
     ...(outputs['SwitchGroupName'] ? { switchGroup: outputs['SwitchGroupName'] } : {}),
     ...(outputs['ArchiverFunctionName'] ? { archiver: archiver(outputs['ArchiverFunctionName'], output('ArchiverSourceId')) } : {}),
   };
@@ -90,6 +93,7 @@ export function fromTemplate(stackName: string, template: CfnInclude): WatchedSt
     sweepsQueue: queue('SweepsQueue'),
     deadLetterQueues: [...laneIds.map(({ id }) => queue(`${id}DeadLetters`)), queue('SweepsDeadLetters')],
     functions: { api: lambda('ApiFunction'), sweeper: lambda('SweeperFunction'), executor: lambda('ExecutorFunction') },
+    apiId: template.getResource('HttpApi').ref,
     // By its name and not by the resource, which a parameter may leave out: then nothing is counted under it.
     switchGroup: Fn.join('-', [stackName, 'switch']),
     archiver: includedArchiver(lambda('ArchiverFunction'), (template.getResource('ArchiverFunctionExpiry') as CfnEventSourceMapping).ref),

@@ -25,6 +25,7 @@ const outputs = {
   SweeperFunctionName: 'prod-sweeper',
   ExecutorFunctionName: 'prod-executor',
   SwitchGroupName: 'prod-switch',
+  ApiId: 'a1b2c3',
   ArchiverFunctionName: 'prod-archiver',
   ArchiverSourceId: '0f8f1c7e-archiver',
 };
@@ -167,7 +168,7 @@ test('late starts are a share of all of them', () => {
  * came to nothing; above 50, not at it; 3 of 3 periods, the last of which is 0 for as long as nothing has come of it.
  */
 test('a function that is down rings, whatever the others do, and before its last minutes are counted', () => {
-  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-FunctionsDown')!;
+  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-FunctionsDown-Refused')!;
   const stats = Properties['Metrics'].filter((metric: any) => metric.MetricStat);
   assert.deepEqual(new Set(stats.map(({ MetricStat }: any) => `${MetricStat.Metric.Namespace} ${MetricStat.Stat} ${MetricStat.Period}`)), new Set(['AWS/Lambda Sum 60']));
   const { Expression } = Properties['Metrics'].find((metric: any) => metric.Expression);
@@ -194,6 +195,39 @@ test('a function that is down rings, whatever the others do, and before its last
   const minutes = [100, 100, 100, 0, 0].slice(-Properties['EvaluationPeriods']);
   assert.ok(minutes.filter((share) => share >= 50).length >= Properties['DatapointsToAlarm'], 'of the last two minutes nothing has come yet');
   assert.ok(Properties['DatapointsToAlarm'] >= 3, 'one bad minute, or two, wake nobody');
+});
+
+/** What an alarm's expression comes to where so much was counted, by the name of the metric and its dimensions. */
+function worthOf(alarm: string, counted: (metric: string, dimensions: Record<string, string>) => number): number {
+  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === alarm)!;
+  const { Expression } = Properties['Metrics'].find((metric: any) => metric.Expression);
+  const worth = Expression.replaceAll(/FILL\((\w+), 0\)/g, (_: string, id: string) => {
+    const { MetricName, Dimensions } = Properties['Metrics'].find(({ Id }: any) => Id === id).MetricStat.Metric;
+    return String(counted(MetricName, Object.fromEntries(Dimensions.map(({ Name, Value }: any) => [Name, Value]))));
+  });
+  const choose = (condition: boolean, so: number, otherwise: number) => (condition ? so : otherwise);
+  return new Function('IF', 'MAX', `return ${worth}`)(choose, (of: number[]) => Math.max(...of));
+}
+
+/** A function that answers 503 to everybody has not failed, and nothing was refused. */
+test('an API that answers with faults rings', () => {
+  const share = (all: number, faults: number) => worthOf('prod-FunctionsDown-ApiFails', (metric, { ApiId }) => (ApiId === 'a1b2c3' ? { Count: all, '5xx': faults }[metric]! : 0));
+  assert.deepEqual([share(0, 0), share(200, 50), share(200, 200)], [0, 25, 100]);
+});
+
+/** Each invocation of an executor that reaches nothing ends well. Tried: whatever is given back; a table that is throttled for a moment woke somebody. */
+test('an executor that gives back all that it takes rings, and one that gives back some does not', () => {
+  const worth = (begun: number, back: number) =>
+    worthOf('prod-FunctionsDown-GivesBack', (metric, { priority }) => (priority === 'high' ? { attempts_total: begun, hints_given_back_total: back }[metric]! : 0));
+  assert.deepEqual([worth(0, 0), worth(1, 40), worth(0, 40)], [0, 0, 40]);
+});
+
+/** The hint of what waits for a worker is used up: no queue says that it waits. */
+test('what waits for a worker rings, though its pool has one', () => {
+  assert.equal(worthOf('prod-PoolBehind-Waits', (_, { priority }) => (priority === 'low' ? 480 : 0)), 480);
+  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-CriticalWaits-AwaitsWorker')!;
+  const dimensions = Object.fromEntries(Properties['Dimensions'].map(({ Name, Value }: any) => [Name, Value]));
+  assert.deepEqual([Properties['MetricName'], Properties['Threshold'], dimensions], ['worker_wait_seconds', 30, { function: 'executor', priority: 'critical' }]);
 });
 
 /** Numbers, brackets and the four operators, as CloudWatch computes them. */
@@ -351,18 +385,24 @@ test('around the template nothing of it changes, and names lead to it', () => {
   assert.ok(resources.includes('{"Fn::GetAtt":["CriticalLongQueue","QueueName"]}'), 'an alarm looks at the queue of the template');
 });
 
-/** Tried: 13 periods, in which the alarm of one run ends and begins with each hour. */
-test('a pool with one run rings on between the looks at it', () => {
-  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-PoolUnattended')!;
-  const period = Properties['Metrics'].find((metric: any) => metric.MetricStat).MetricStat.Period / 60;
-  const looks = [0.5, 1, 2, 4, 8, 16, 32, 64, ...Array.from({ length: 22 }, (_, hour) => 124 + 60 * hour)];
+/** Tried: 11 periods, in which the alarm of one run ends and begins with each hour; any two looks, of which two restarts within two hours woke somebody. */
+test('a pool with one run rings on between the looks at it, and one that was restarted does not ring', () => {
+  const parts = ['Nobody', 'Waits'].map((part) => ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === `prod-PoolUnattended-${part}`)!.Properties);
+  const period = parts[0]!['Metrics'].find((metric: any) => metric.MetricStat).MetricStat.Period / 60;
+  const ringing = (looks: readonly { at: number; waited: number }[]) => (now: number) =>
+    parts.every((part, nth) => {
+      const worth = (at: number) => Math.max(0, ...looks.filter((look) => Math.floor(look.at / period) === at).map((look) => [1, look.waited * 60][nth]!));
+      const periods = Array.from({ length: part['EvaluationPeriods'] }, (_, back) => now - back);
+      return periods.filter((at) => worth(at) > part['Threshold']).length >= part['DatapointsToAlarm'];
+    });
+  const waits = [0.5, 1, 2, 4, 8, 16, 32, 64, ...Array.from({ length: 22 }, (_, hour) => 124 + 60 * hour)];
   for (let shift = 0; shift < period; shift += 0.5) {
-    const bad = new Set(looks.map((minute) => Math.floor((minute + shift) / period)));
-    const rings = (now: number) =>
-      Array.from({ length: Properties['EvaluationPeriods'] }, (_, back) => now - back).filter((at) => bad.has(at)).length >= Properties['DatapointsToAlarm'];
-    const [first, last] = [4 + period, looks.at(-1)!].map((minute) => Math.floor((minute + shift) / period));
+    const rings = ringing(waits.map((waited) => ({ at: waited + shift, waited })));
+    const [first, last] = [4, waits.at(-1)!].map((minute) => Math.floor((minute + shift) / period));
     const quiet = Array.from({ length: last! - first! }, (_, index) => first! + index).filter((at) => !rings(at));
     assert.deepEqual(quiet, [], `begun ${shift} minutes into a period`);
-    assert.ok(!rings(last! + Properties['EvaluationPeriods']), 'and it ends');
+    assert.ok(!rings(last! + parts[0]!['EvaluationPeriods']), 'and it ends');
   }
+  const restarts = ringing([0, 7, 20].flatMap((began) => [0.5, 1, 2].map((waited) => ({ at: began + waited, waited }))));
+  assert.ok(!Array.from({ length: 30 }, (_, at) => at).some(restarts));
 });

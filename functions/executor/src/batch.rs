@@ -8,9 +8,9 @@ use minutehand_domain::Moment;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::{Delivery, Queues as _};
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::run::claim::{Claim, claim};
+use minutehand_protocol::run::claim::Claim;
 
-use crate::{Executed, Receipt, dropped, execute_claimed};
+use crate::{Executed, Receipt, claim_or_tell, dropped, execute_claimed};
 
 /// Before its deadline an invocation stops what it does: room to hand a running call back, to tell of it and to answer.
 const TO_LEAVE: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub async fn execute_batch<D: Ports>(ports: &D, deliveries: &[Delivery<Receipt<D
 }
 
 async fn handle<D: Ports>(ports: &D, delivery: &Delivery<Receipt<D>>, leaving: Moment) -> Handled {
-    let claimed = match claim(ports, &delivery.hint, delivery.lane, leaving).await {
+    let claimed = match claim_or_tell(ports, delivery, leaving).await {
         Ok(Claim::Mine(claimed)) => claimed,
         Ok(Claim::Dropped(why)) => return Handled::Done(dropped(ports, why)),
         Ok(Claim::NotYet(due)) => return give_back(ports, delivery, due, Back::NotYet(due)).await,

@@ -50,11 +50,24 @@ pub async fn execute<D: Ports>(
     delivery: &Delivery<Receipt<D>>,
     leaving: impl Future<Output = ()> + Send,
 ) -> Result<Executed, Fault> {
-    match claim(ports, &delivery.hint, delivery.lane, Moment::END).await? {
+    match claim_or_tell(ports, delivery, Moment::END).await? {
         Claim::Mine(claimed) => execute_claimed(ports, &claimed, &delivery.receipt, leaving, Moment::END).await,
         Claim::Dropped(why) => Ok(dropped(ports, why)),
         Claim::NotYet(then) => Ok(Executed::ComeAgain(then)),
     }
+}
+
+/// A claim; and where something that cannot be reached is in its way, somebody hears of it: such a hint comes again.
+pub(crate) async fn claim_or_tell<D: Ports>(
+    ports: &D,
+    delivery: &Delivery<Receipt<D>>,
+    leaving: Moment,
+) -> Result<Claim, Fault> {
+    let claimed = claim(ports, &delivery.hint, delivery.lane, leaving).await;
+    if let Err(Fault::Unavailable { .. }) = &claimed {
+        ports.events().emit(&Happened::GivenBack);
+    }
+    claimed
 }
 
 /// Nothing was to be claimed; where that is because somebody has it, or had, it would have been done twice.

@@ -60,8 +60,12 @@ pub enum Event<'a> {
     Prevented { by: Layer },
     /// A request was refused, since its tenant has as much as it may have.
     Refused { over: Over },
-    /// A run waits for a worker, again or still, and no worker of its pool is alive.
+    /// A run was found waiting for a worker, for so long by now.
+    AwaitsWorker { run: &'a Run, waited: Duration },
+    /// And no worker of its pool is alive that could carry it out.
     Unattended { run: &'a Run, pool: &'a PoolName },
+    /// A hint is given back, since what says whether it may be carried out, or what its call needs, cannot be reached.
+    GivenBack,
 }
 
 /// What keeps things from being done twice.
@@ -148,11 +152,13 @@ impl Events for Log {
             | Event::Unreadable { .. }
             | Event::Archived { .. }
             | Event::Prevented { .. }
-            | Event::Refused { .. } => {}
+            | Event::Refused { .. }
+            | Event::AwaitsWorker { .. }
+            | Event::GivenBack => {}
             Event::Unattended { run, pool } => {
                 tracing::warn!(
                     tenant = run.tenant.as_str(), job = %run.key.job, run = %run.key, pool = pool.as_str(),
-                    "a run waits for a worker, and its pool has none"
+                    "a run waits for a worker, and its pool has none for it"
                 );
             }
             Event::SlaMissed { run } => {

@@ -89,8 +89,12 @@ metrics! {
     LEASES_RESCUED: "minutehand_leases_rescued_total", Kind::Counter, [], "Attempts whose lease ran out or was handed back, and that somebody else took up.";
     HEARTBEATS_LOST: "minutehand_heartbeats_lost_total", Kind::Counter, [],
         "Leases of workers, and of targets that had taken a run on, which ran out without a sign of life; of `minutehand_retries_total` the part whose holders live elsewhere.";
+    WORKER_WAITS: "minutehand_worker_wait_seconds", Kind::Seconds(LAGS), ["priority"] from PRIORITIES,
+        "For how long runs had waited for a worker that were found waiting for half a minute or longer; each again a minute later, and two, four, up to sixty.";
     UNATTENDED: "minutehand_unattended_runs_total", Kind::Counter, [],
-        "Runs found waiting for a worker, half a minute or longer, while no worker of their pool was alive; each again a minute later, and two, four, up to sixty.";
+        "Of these, runs while no worker of their pool was alive that takes their handler.";
+    GIVEN_BACK: "minutehand_hints_given_back_total", Kind::Counter, [],
+        "Hints that an executor could not carry out, as the table, or what their calls need, could not be reached; they come again.";
     SLA_MISSED: "minutehand_sla_missed_total", Kind::Counter, [], "Runs found not to have ended by when their job says that they are to have.";
     DEAD_LETTERS: "minutehand_dead_letters_total", Kind::Counter, [], "Runs that came to nothing for good, and are letters until somebody sees to them.";
     OLDEST_LETTER: "minutehand_dead_letters_oldest_seconds", Kind::Gauge, [],
@@ -147,7 +151,9 @@ pub static MEASURED: &[&Metric] = &[
     &EFFECTS_PREVENTED,
     &LEASES_RESCUED,
     &HEARTBEATS_LOST,
+    &WORKER_WAITS,
     &UNATTENDED,
+    &GIVEN_BACK,
     &QUOTA_REFUSALS,
     &SLA_MISSED,
     &DEAD_LETTERS,

@@ -922,7 +922,9 @@ impl Events for Port {
             Event::SlaMissed { .. } => self.world.sim().count("sla missed"),
             Event::Stalled { .. } => self.world.sim().count("run stalled"),
             Event::Prevented { by } => self.world.sim().count(format!("prevented by {}", by.as_str())),
+            Event::AwaitsWorker { .. } => self.world.sim().count("run awaits a worker"),
             Event::Unattended { .. } => self.world.sim().count("run unattended"),
+            Event::GivenBack => self.world.sim().count("hint given back"),
             Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }

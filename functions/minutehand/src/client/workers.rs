@@ -83,14 +83,26 @@ fn table(workers: &[WorkerView], paper: Paper) -> Table {
 }
 
 fn pools(pools: &[PoolView], _paper: Paper) -> Table {
-    let mut table =
-        Table::new(&["POOL", "LIVE", "DEAD", "SLOTS", "RUNNING", "CRITICAL", "HIGH", "NORMAL", "LOW", "WAITING SINCE"]);
+    let mut table = Table::new(&[
+        "POOL",
+        "LIVE",
+        "DRAINING",
+        "DEAD",
+        "SLOTS",
+        "RUNNING",
+        "CRITICAL",
+        "HIGH",
+        "NORMAL",
+        "LOW",
+        "WAITING SINCE",
+    ]);
     for pool in pools {
         let count = |count: u64| Cell::from(count.to_string());
         let waiting = &pool.waiting;
         table.row(vec![
             Cell::from(&pool.pool),
-            count(pool.workers.live + pool.workers.draining),
+            count(pool.workers.live),
+            count(pool.workers.draining),
             count(pool.workers.dead),
             count(pool.slots),
             count(pool.running),

@@ -7,9 +7,9 @@ use minutehand_domain::id::Origin;
 use minutehand_domain::run::{Attempt, Ending, ErrorCode, Holder, Lease, Run, State};
 
 use super::{
-    ARCHIVED, ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, HEARTBEATS_LOST, JOB_CHANGES, LEASES_RESCUED,
-    Measure, Metric, NOTIFICATIONS, PREVENTED, QUOTA_REFUSALS, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG,
-    START_LAG_STAGES, SWEEP_AGE, UNATTENDED, UNREADABLE,
+    ARCHIVED, ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, GIVEN_BACK, HEARTBEATS_LOST, JOB_CHANGES,
+    LEASES_RESCUED, Measure, Metric, NOTIFICATIONS, PREVENTED, QUOTA_REFUSALS, RETRIES, RUNS, SKIPPED, SLA_MISSED,
+    STALLS, START_LAG, START_LAG_STAGES, SWEEP_AGE, UNATTENDED, UNREADABLE, WORKER_WAITS,
 };
 use crate::events::{Event, Events, Layer, SPOKEN_FOR};
 
@@ -77,7 +77,9 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
         }
         Event::Prevented { by } => add(&PREVENTED, &[by.as_str()], 1.0),
         Event::Refused { over } => add(&QUOTA_REFUSALS, &[over.as_str()], 1.0),
+        Event::AwaitsWorker { run, waited } => add(&WORKER_WAITS, &[run.priority.as_str()], waited.as_secs_f64()),
         Event::Unattended { .. } => add(&UNATTENDED, &[], 1.0),
+        Event::GivenBack => add(&GIVEN_BACK, &[], 1.0),
     }
 }
 
@@ -323,7 +325,13 @@ mod tests {
             ),
             ("fenced", Event::Prevented { by: Layer::Fence }, &["duplicates_prevented_total fence 1"]),
             ("refused", Event::Refused { over: Over::Jobs }, &["quota_refusals_total jobs 1"]),
+            (
+                "waits for a worker",
+                Event::AwaitsWorker { run: &unborn, waited: Duration::from_secs(31) },
+                &["worker_wait_seconds normal 31"],
+            ),
             ("without workers", Event::Unattended { run: &unborn, pool: &pool }, &["unattended_runs_total 1"]),
+            ("given back", Event::GivenBack, &["hints_given_back_total 1"]),
         ];
         for (what, event, wanted) in rows {
             assert_eq!(of(&event), wanted, "{what}");
@@ -335,6 +343,7 @@ mod tests {
     fn each_quota_and_each_priority_is_a_word_of_its_metric() {
         assert_eq!(Over::ALL.map(Over::as_str), QUOTA_REFUSALS.from_start);
         assert_eq!(Priority::ALL.map(Priority::as_str), START_LAG.from_start);
+        assert_eq!(Priority::ALL.map(Priority::as_str), WORKER_WAITS.from_start);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pace;
+use minutehand_domain::pool::Offer;
 use minutehand_domain::pool::presence::{Presence, Status};
-use minutehand_domain::pool::{Offer, PoolName};
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::{Bound, SlotName};
 use minutehand_domain::target::WorkerTarget;
@@ -176,7 +176,7 @@ async fn put<D: Ports>(
         let _put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;
     }
     ports.queues().ring(key.line.pool);
-    tell_where_nobody_is(ports, run, since, &offer.pool).await
+    tell_of_a_wait(ports, run, &offer).await
 }
 
 /// Workers of a pool that are asked whether they are alive: who comes and goes under new names is listed for a day.
@@ -184,13 +184,19 @@ const WORKERS: usize = 100;
 
 /// A run that has been offered for as long as this waits for somebody who is not there, or too busy. It is looked at again a minute later,
 /// then two, four, up to sixty: so this costs little where much waits.
-async fn tell_where_nobody_is<D: Ports>(ports: &D, run: &Run, since: Moment, pool: &PoolName) -> Result<(), Fault> {
+async fn tell_of_a_wait<D: Ports>(
+    ports: &D,
+    run: &Run,
+    Offer { pool, handler, since, .. }: &Offer,
+) -> Result<(), Fault> {
     let now = ports.clock().now();
-    if now.since(since) < pace::OVERDUE {
+    let waited = now.since(*since);
+    if waited < pace::OVERDUE {
         return Ok(());
     }
+    ports.events().emit(&Event::AwaitsWorker { run, waited });
     let workers = ports.store().list::<Presence>(&run.tenant, Some(pool.clone()), None, WORKERS).await?.items;
-    if workers.iter().all(|worker| worker.status(now) != Status::Live) {
+    if !workers.iter().any(|worker| worker.status(now) == Status::Live && worker.understands(handler)) {
         ports.events().emit(&Event::Unattended { run, pool });
     }
     Ok(())

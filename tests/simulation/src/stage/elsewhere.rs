@@ -6,6 +6,7 @@ use std::time::Duration;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::order::Terms;
+use minutehand_domain::pool::presence::Presence;
 use minutehand_domain::run::effect::{Answer as OfEffect, EffectOf, EffectRefusal, Wish};
 use minutehand_domain::run::logbook::Entry;
 use minutehand_domain::run::{AttemptError, Event, Holder, Lease, Outcome, Run, State};
@@ -71,6 +72,28 @@ impl Stage {
     pub fn take(&self, at: i64, name: &'static str) -> Answer<Vec<Taken>> {
         let (tenant, wanted) = (self.tenant.clone(), wanted(name));
         self.act(at, name, move |ports| async move { Ok(take(&ports, &tenant, &wanted).await?.taken) })
+    }
+
+    /// A worker that takes these handlers, or all, says that it is there, and is alive for an hour without another word.
+    pub fn be_present(&self, at: i64, name: &'static str, handlers: Option<&[&str]>) -> Answer<bool> {
+        let handlers = handlers.map(|names| names.iter().map(|name| name.parse().expect("a name")).collect());
+        let (tenant, Wanted { pool, worker, .. }) = (self.tenant.clone(), wanted(name));
+        self.act(at, name, move |ports| async move {
+            let now = ports.clock().now();
+            let presence = Presence {
+                tenant,
+                pool,
+                worker,
+                first_seen: now,
+                last_seen: now,
+                lease: Duration::from_secs(3600),
+                slots: None,
+                handlers,
+                draining: false,
+                holds: Vec::new(),
+            };
+            Ok(ports.store().put(&presence.tenant, presence.key(), &presence, Guard::Absent).await?.is_written())
+        })
     }
 
     /// Takes whatever there is for it, and has done it at once.

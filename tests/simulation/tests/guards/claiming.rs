@@ -105,6 +105,7 @@ fn costs_no_attempt(stage: &Stage) {
     stage.play_to(80);
 
     assert!(matches!(first.so_far(), Some(Err(_))), "its hint is given back");
+    assert_eq!(stage.counted("hint given back"), 1, "and somebody hears of it");
     assert_eq!(met, "no record", "it is unclaimed");
     assert_eq!(stage.starts(), [(60, 62)]);
     assert_eq!((stage.state(60).as_str(), stage.run(60).unwrap().attempts.len()), ("succeeded", 1));

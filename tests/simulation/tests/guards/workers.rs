@@ -263,3 +263,22 @@ fn runs_of_hours_stay_their_holders() {
         assert_eq!((stage.state(60), stage.run(60).map(|run| run.fence)), ("succeeded".to_owned(), Some(1)));
     }
 }
+
+/// A run waits for a worker of its pool. Whoever is alive and takes other handlers alone will never take it.
+///
+/// Removed (`unattended-asks-for-the-handler`): whoever is alive attends to it. Of a handler that was renamed nobody was told.
+#[test]
+fn who_takes_other_handlers_does_not_attend_to_a_run() {
+    let told = |handlers: Option<&[&str]>| {
+        let stage = Stage::new(by_a_worker(Wish::once(60)), []);
+        stage.create(0, "creator");
+        stage.be_present(50, "alive", handlers);
+        stage.sweep_each_minute(60..400);
+        stage.play_to(400);
+        (stage.counted("run awaits a worker") > 0, stage.counted("run unattended") > 0)
+    };
+
+    assert_eq!(told(Some(&["another"])), (true, true));
+    assert_eq!(told(Some(&["another", "handler"])), (true, false), "it is too busy");
+    assert_eq!(told(None), (true, false), "it takes all");
+}

@@ -36,7 +36,9 @@ impl Notice {
             | Event::Archived { .. }
             | Event::Prevented { .. }
             | Event::Refused { .. }
-            | Event::Unattended { .. } => None,
+            | Event::AwaitsWorker { .. }
+            | Event::Unattended { .. }
+            | Event::GivenBack => None,
             Event::Stalled { run, since, edge } => {
                 Self::new("run.stalled".to_owned(), &StallNotice::of(run, since, edge), since)
             }
