@@ -145,9 +145,22 @@ async fn remove_who_is_over<D: Ports>(ports: &D, place: Place<'_>, full: &[Part]
     let holders: Vec<_> = holders.filter_map(|(key, holder)| Some((key, holder.parse::<RunKey>().ok()?))).collect();
     let first = usize::try_from(ports.chance().number() % holders.len().max(1) as u64).unwrap_or_default();
     let some = holders.iter().cycle().skip(first).take(holders.len().min(LOOKED_AT));
-    let looks: Vec<_> = some.map(|(key, holder)| is_removed(ports, place, *key, *holder)).collect();
+    let looks: Vec<_> = some.map(|(key, holder)| is_removed_if_readable(ports, place, *key, *holder)).collect();
     let removed: Vec<bool> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
     Ok(removed.contains(&true))
+}
+
+/// A holder that nobody can read keeps its place, and nobody from asking for another.
+async fn is_removed_if_readable<D: Ports>(
+    ports: &D,
+    place: Place<'_>,
+    key: SlotKey,
+    holder: RunKey,
+) -> Result<bool, Fault> {
+    match is_removed(ports, place, key, holder).await {
+        Err(fault) if fault.is_of_an_item() => Ok(false),
+        looked => looked,
+    }
 }
 
 /// Of a queue of those who wait whoever has begun is over.

@@ -5,7 +5,7 @@
 //! run, or records why there is none. A record that is born over has no timer: whoever bore it settles it, or whoever does it again.
 
 use minutehand_domain::hint::Hint;
-use minutehand_domain::id::RunKey;
+use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Run, Skip};
 use minutehand_domain::timer::{Timer, TimerKey};
@@ -20,19 +20,26 @@ use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise_task;
 
-/// Pays all of them. Who has left the list meanwhile is taken out of it.
+/// Pays all of them. One that cannot be read keeps nobody behind it, and nobody else, from what they are owed.
 pub(super) async fn let_follow<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Fault> {
     for id in run.followed_by().into_keys() {
-        let Some(job) = job_of(ports, &run.tenant, id).await? else { continue };
-        let made = job.after_the_end_of(run, ports.clock().now());
-        if job.is_wrongly_pinned_by(run) {
-            leave(ports, &job, run.key.job).await?;
-        }
-        if let Some(made) = made {
-            put(ports, run, (&job, made), work).await?;
-        }
+        let followed = let_one_follow(ports, run, id, work).await;
+        work.put_by(followed)?;
     }
     Ok(())
+}
+
+/// Who has left the list meanwhile is taken out of it.
+async fn let_one_follow<D: Ports>(ports: &D, run: &Run, id: JobId, work: &mut Work) -> Result<(), Fault> {
+    let Some(job) = job_of(ports, &run.tenant, id).await? else { return Ok(()) };
+    let made = job.after_the_end_of(run, ports.clock().now());
+    if job.is_wrongly_pinned_by(run) {
+        leave(ports, &job, run.key.job).await?;
+    }
+    match made {
+        Some(made) => put(ports, run, (&job, made), work).await,
+        None => Ok(()),
+    }
 }
 
 /// Puts it where nothing is.

@@ -63,6 +63,8 @@ pub(super) struct Work {
     there: BTreeSet<RunKey>,
     /// Somebody whom an end concerns could not be told.
     untold: bool,
+    /// What could not be read on the way. It has stopped nothing beside it, and is said at the end.
+    unreadable: Option<Fault>,
 }
 
 /// Pays what a finished run owes, and tells whom it concerns. One that owes nothing and concerns nobody costs nothing.
@@ -88,6 +90,7 @@ impl Work {
             begun: BTreeSet::new(),
             there: BTreeSet::new(),
             untold: false,
+            unreadable: None,
         }
     }
 
@@ -105,6 +108,17 @@ impl Work {
 
     pub(super) fn has_found(&self, run: RunKey) -> bool {
         self.there.contains(&run)
+    }
+
+    /// Goes on beside an item that cannot be read.
+    pub(super) fn put_by(&mut self, done: Result<(), Fault>) -> Result<(), Fault> {
+        match done {
+            Err(fault) if fault.is_of_an_item() => {
+                self.unreadable.get_or_insert(fault);
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     /// Something was changed.
@@ -126,22 +140,24 @@ impl Work {
                 Due::Settle(_) | Due::Begin(_) => {}
             }
         }
-        Ok(if self.untold { Settled::More } else { Settled::Paid })
+        match self.unreadable {
+            Some(fault) => Err(fault),
+            None => Ok(if self.untold { Settled::More } else { Settled::Paid }),
+        }
     }
 }
 
 async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Fault> {
     for bound in &places_of(run) {
-        release(ports, Place::of(run, bound)).await?;
+        let released = release(ports, Place::of(run, bound)).await;
+        work.put_by(released)?;
     }
     count(ports, run).await?;
-    // A job behind this one that cannot be read keeps nobody else from being told.
-    let followed = let_follow(ports, run, work).await;
+    let_follow(ports, run, work).await?;
     for _ in 0..call_back(ports, run).await? {
         work.step();
     }
     work.untold |= !tell(ports, run).await;
-    followed?;
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,
         None => Ok(()),

@@ -77,9 +77,12 @@ pub(super) async fn live<D: Ports>(
     Ok(waiting)
 }
 
-/// Its run; rule **walk**: one that waits no more is taken out of the line.
+/// Its run; rule **walk**: one that waits no more is taken out of the line. One that nobody can read stands where it is, and holds up nobody.
 async fn still_waiting<D: Ports>(ports: &D, place: Place<'_>, waiter: &Waiter) -> Result<Option<Run>, Fault> {
-    let seen = ports.store().get::<Run>(place.tenant, waiter.run).await?;
+    let seen = match ports.store().get::<Run>(place.tenant, waiter.run).await {
+        Err(fault) if fault.is_of_an_item() => return Ok(None),
+        seen => seen?,
+    };
     match seen.map(|seen| seen.item) {
         Some(run) if matches!(run.waiting(), Some(Waiting::Slot { .. })) => Ok(Some(run)),
         Some(_) | None => leave_line(ports, place, waiter).await.map(|()| None),

@@ -4,6 +4,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::operation::Erasing;
+use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::store::{Bucket, Store as _};
 
@@ -62,6 +63,18 @@ impl Stage {
             let head = head.expect("it was created");
             let damaging = stage.world.damaging_store();
             let put = damaging.put(&stage.tenant, stage.id, &head.item, head.guard());
+            assert!(at_once(put).expect("memory").is_written());
+        });
+    }
+
+    /// The record of an occurrence.
+    pub fn damage_run(&self, at: i64, instant: i64) {
+        let (stage, key) = (self.clone(), self.key(instant));
+        self.sim.at(moment(at).millis(), move |_| {
+            let run = at_once(stage.world.whole_store().get::<Run>(&stage.tenant, key)).expect("memory");
+            let run = run.expect("it is on record");
+            let damaging = stage.world.damaging_store();
+            let put = damaging.put(&stage.tenant, key, &run.item, run.guard());
             assert!(at_once(put).expect("memory").is_written());
         });
     }

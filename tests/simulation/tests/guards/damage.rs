@@ -96,7 +96,7 @@ fn a_digest_tells_of_what_stands_beside_a_corrupt_job() {
 
 /// A job behind another is damaged; the end of the one in front is told all the same.
 ///
-/// Removed (`told-beside-a-corrupt-follower`): what follows comes first, or nothing does. Nobody was told.
+/// Removed (`follows-beside-a-corrupt-one`): what follows comes first, or nothing does. Nobody was told.
 #[test]
 fn an_end_is_told_though_the_job_behind_is_corrupt() {
     let front = Stage::new(Wish { fails: true, ..Wish::once(60) }, []);
@@ -111,6 +111,59 @@ fn an_end_is_told_though_the_job_behind_is_corrupt() {
     front.play_to(900);
 
     assert_eq!(front.sent(&rule).len(), 1);
+}
+
+/// Two jobs stand behind one, and nobody can read the first of them, or the second.
+///
+/// Removed (`follows-beside-a-corrupt-one`): whoever cannot be read keeps those behind it from being made. The run of the second one was not made for as long as the
+/// first one was corrupt.
+#[test]
+fn who_stands_behind_beside_a_corrupt_job_runs() {
+    for corrupt in [0, 1] {
+        let front = Stage::new(Wish::once(60), []);
+        let one = front.beside(Wish::behind(&front, On::Finished));
+        let behind = [one.clone(), one.beside(Wish::behind(&front, On::Finished))];
+        front.create(0, "creator");
+        behind.iter().for_each(|stage| drop(stage.create(1, "follower")));
+        behind[corrupt].damage_head(30);
+
+        front.play_to(900);
+
+        assert_eq!(behind[1 - corrupt].all_runs().len(), 1, "beside the {corrupt}");
+    }
+}
+
+/// Of three runs that share one place the first has it and the others wait, and nobody can read the second. Nobody sweeps.
+///
+/// Removed (`waits-beside-a-corrupt-waiter`): whoever gives a place back stops at it. The third one waited for as long as the second was corrupt.
+#[test]
+fn a_place_is_given_past_a_corrupt_waiter() {
+    let wish = |at, takes| Wish { takes, ..Wish::once(at) }.at_once("billing", 1);
+    let first = Stage::new(wish(10, 30), []);
+    let second = first.beside(wish(12, 5));
+    let third = second.beside(wish(14, 5));
+    [&first, &second, &third].into_iter().for_each(|stage| drop(stage.create(0, "creator")));
+    second.damage_run(20, 12);
+
+    first.play_to(120);
+
+    assert_eq!((first.state(10), third.starts()), ("succeeded".to_owned(), vec![(14, 40)]));
+}
+
+/// Who holds the one place cannot be read: it keeps that, as it may go on. Whoever comes waits for it as for anybody, and is in the line.
+///
+/// Removed (`holds-beside-a-corrupt-holder`): whoever finds no place stops at it, and comes into no line.
+#[test]
+fn who_finds_the_holder_of_a_place_corrupt_waits_in_its_line() {
+    let wish = |at, takes| Wish { takes, ..Wish::once(at) }.at_once("billing", 1);
+    let first = Stage::new(wish(10, 200), []);
+    let second = first.beside(wish(42, 5));
+    [&first, &second].into_iter().for_each(|stage| drop(stage.create(0, "creator")));
+    first.damage_run(20, 10);
+
+    first.play_to(60);
+
+    assert_eq!(second.state(42), "waiting");
 }
 
 /// Both each minute, from the first full one and from the half of it.
