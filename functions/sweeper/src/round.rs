@@ -63,7 +63,9 @@ struct Turn {
 
 impl Turn {
     fn of(shards: usize, until: Moment, now: Moment) -> Self {
-        let (left, rounds) = (until.since(now), shards.div_ceil(SHARDS_AT_ONCE).max(1));
+        let rounds = shards.div_ceil(SHARDS_AT_ONCE).max(1);
+        // Also where nothing ends it: the last shards are swept before what the round before has hinted of them is over.
+        let left = if rounds > 1 { until.since(now).min(pace::HORIZON) } else { until.since(now) };
         let lasts = left / u32::try_from(rounds).unwrap_or(u32::MAX);
         Self { until, lasts, timers: if shards > 1 { TURN } else { u64::MAX } }
     }

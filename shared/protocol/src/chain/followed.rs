@@ -12,17 +12,27 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::Job;
 
-/// Of each job, by its schedule of one generation, how far its chain was followed. Of walks along one chain the second begins when the first has
-/// ended: side by side each would read the same.
+/// Of each job, by its schedule of one generation, how far its chain was followed, and what will not fire any more. Of walks along one chain the second
+/// begins when the first has ended: side by side each would read the same.
 #[derive(Debug, Default)]
-pub struct Followed(Mutex<HashMap<(JobId, u64), Along>>);
+pub struct Followed(Mutex<HashMap<(JobId, u64, Walk), Along>>);
+
+/// Which instants are walked along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Walk {
+    /// Those of the schedule that is in force.
+    Schedule,
+    /// Those that were to fire and cannot any more.
+    Forgone,
+}
 
 /// Whoever walks along a chain has it locked.
 type Along = Arc<AsyncMutex<Walked>>;
 
 impl Followed {
-    pub(crate) fn along(&self, job: &Job) -> Along {
-        Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry((job.id, job.generation)).or_default())
+    pub(crate) fn along(&self, job: &Job, walk: Walk) -> Along {
+        let mut walks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(walks.entry((job.id, job.generation, walk)).or_default())
     }
 }
 
@@ -36,7 +46,7 @@ impl Walked {
         self.0.filter(|(from, to)| *from <= t && t < *to).map_or(t, |(_, to)| to)
     }
 
-    /// From `from` on all is on record up to `to`, of which nothing is known yet. Of two spans that are apart the later one stays: more is to come there.
+    /// From `from` on all is on record up to `to`, behind which nothing is known yet. Of two spans that are apart the later one stays: more is to come there.
     pub(crate) fn add(&mut self, from: Moment, to: Moment) {
         let both = match self.0 {
             Some((first, last)) if first <= to && from <= last => (first.min(from), last.max(to)),

@@ -13,7 +13,7 @@ use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::coverage::covering;
-use crate::chain::followed::Followed;
+use crate::chain::followed::{Followed, Walk};
 use crate::timers::promise::promise;
 
 /// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
@@ -41,7 +41,7 @@ pub(crate) async fn first_gap<D: Ports>(
     next: Moment,
     followed: &Followed,
 ) -> Result<Option<Moment>, Fault> {
-    let walked = followed.along(job);
+    let walked = followed.along(job, Walk::Schedule);
     let mut walked = walked.lock().await;
     let from = walked.behind(next);
     let mut t = from;
@@ -62,17 +62,27 @@ pub(crate) async fn first_gap<D: Ports>(
 
 /// The first instant after `t` that was to fire, cannot any more, and that nothing stands for. Those before it may have run
 /// by hints that were given while their schedule was in force.
-pub async fn forgone_gap<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Option<(Moment, NotAdmitted)>, Fault> {
-    let mut t = t;
+pub(crate) async fn forgone_gap<D: Ports>(
+    ports: &D,
+    job: &Job,
+    t: Moment,
+    followed: &Followed,
+) -> Result<Option<(Moment, NotAdmitted)>, Fault> {
+    let walked = followed.along(job, Walk::Forgone);
+    let mut walked = walked.lock().await;
+    let from = walked.behind(t);
+    let mut t = from;
     for _ in 0..LINKS_FOLLOWED {
         let Some((forgone, why)) = job.forgone_after(t) else { return Ok(None) };
-        t = match link_at(ports, job, forgone).await? {
+        let come_to = match link_at(ports, job, forgone).await? {
             Link::Timer => return Ok(None),
             Link::Recorded(run) => run.span_end(),
             Link::Covered(covered) => covered.until.just_before(),
             Link::Forgotten { until } => until.just_before(),
             Link::Broken => return Ok(Some((forgone, why))),
         };
+        walked.add(from, come_to);
+        t = walked.behind(come_to);
     }
     Ok(None)
 }

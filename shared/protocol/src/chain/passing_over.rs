@@ -62,7 +62,7 @@ pub(crate) async fn ensure_successor<D: Ports>(
     t: Moment,
     followed: &Followed,
 ) -> Result<(), Fault> {
-    record_forgone(ports, job, t).await?;
+    record_forgone(ports, job, t, followed).await?;
     if job.status != Status::Active {
         return Ok(());
     }
@@ -71,8 +71,8 @@ pub(crate) async fn ensure_successor<D: Ports>(
 }
 
 /// The chain broke before a change took its occurrences: one record says so for all of them.
-async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(), Fault> {
-    if let Some((forgone, why)) = forgone_gap(ports, job, t).await? {
+async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment, followed: &Followed) -> Result<(), Fault> {
+    if let Some((forgone, why)) = forgone_gap(ports, job, t, followed).await? {
         let run = job.run(RunKey::occurrence(job.id, forgone));
         let span = job.refused_with(forgone, why);
         let _a_record_is_there_now = skip(ports, run, "scheduled", why.into(), Some(span)).await?;

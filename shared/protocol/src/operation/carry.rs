@@ -19,6 +19,7 @@ use super::acts::{act_on_job, act_on_run};
 use super::erase as erasing;
 use super::find::find;
 use super::making::{make, withdraw};
+use crate::chain::followed::Followed;
 use crate::lookup::job_of;
 use crate::timers::promise::{erase, move_to};
 
@@ -145,9 +146,10 @@ async fn act_on_all<D: Ports>(
     operation: &Operation,
     job: Option<&Job>,
 ) -> Result<Vec<(Subject, Acted)>, Fault> {
+    let followed = &Followed::default();
     let each = |subject: Subject| {
         Box::pin(async move {
-            match act(ports, operation, job, subject).await {
+            match act(ports, operation, job, subject, followed).await {
                 Ok(acted) => Ok((subject, acted)),
                 // What is wrong with one item stops nothing beside it.
                 Err(fault) if fault.is_of_an_item() => Ok((subject, Acted::Refused(fault.to_string()))),
@@ -158,14 +160,20 @@ async fn act_on_all<D: Ports>(
     stream::iter(operation.batch.iter().copied().map(each)).buffered(AT_ONCE).try_collect().await
 }
 
-async fn act<D: Ports>(ports: &D, operation: &Operation, job: Option<&Job>, subject: Subject) -> Result<Acted, Fault> {
+async fn act<D: Ports>(
+    ports: &D,
+    operation: &Operation,
+    job: Option<&Job>,
+    subject: Subject,
+    followed: &Followed,
+) -> Result<Acted, Fault> {
     match (&operation.work, subject, job) {
         (Work::Jobs { act, .. }, Subject::Job(id, generation), _) => {
             act_on_job(ports, &operation.tenant, *act, id, generation).await
         }
         (Work::Runs { act, filter }, Subject::Run(key), _) => act_on_run(ports, operation, (*act, filter), key).await,
         (Work::Backfill(backfill), Subject::Occurrence(at), Some(job)) => {
-            make(ports, operation, backfill, job, at).await
+            make(ports, operation, backfill, (job, at), followed).await
         }
         _ => Ok(Acted::Refused("it is none of what the operation is about".to_owned())),
     }

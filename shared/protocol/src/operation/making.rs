@@ -34,10 +34,10 @@ pub(super) async fn make<D: Ports>(
     ports: &D,
     operation: &Operation,
     backfill: &Backfill,
-    job: &Job,
-    at: Moment,
+    (job, at): (&Job, Moment),
+    followed: &Followed,
 ) -> Result<Acted, Fault> {
-    match close(ports, operation, job, at).await? {
+    match close(ports, operation, (job, at), followed).await? {
         Closed::Yes => {}
         Closed::HasRun => return Ok(Acted::Already),
         Closed::NotYet if operation.waits_no_more(ports.clock().now()) => {
@@ -79,13 +79,18 @@ enum Closed {
 }
 
 /// Rule **closed first**.
-async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment) -> Result<Closed, Fault> {
+async fn close<D: Ports>(
+    ports: &D,
+    operation: &Operation,
+    (job, at): (&Job, Moment),
+    followed: &Followed,
+) -> Result<Closed, Fault> {
     let key = RunKey::occurrence(job.id, at);
     let closed = match standing(ports, &operation.tenant, key, Asked::ByWhoDecides).await? {
         Standing::Recorded(seen) if has_run(&seen.item) => return Ok(Closed::HasRun),
         Standing::Recorded(_) => return Ok(Closed::Yes),
         Standing::Covered(job, coverage) => {
-            ensure_successor(ports, &job, at, &Followed::default()).await?;
+            ensure_successor(ports, &job, at, followed).await?;
             skip(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest_of(coverage.covered))).await?
         }
         // Before it was made nobody can have been hinted of it, and since then all that was made up for is on record.
