@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::job::Change;
 use minutehand_domain::run::SkippedSpan;
 use minutehand_executor::Executed;
 use minutehand_protocol::run::claim::Dropped;
@@ -437,20 +438,25 @@ fn what_one_job_makes_up_for_does_not_keep_a_pass_from_what_others_are_due() {
 }
 
 /// A job of each five seconds whose calls take ten minutes: each look at a run that is under way makes sure that its chain goes on, along all that are
-/// under way behind it.
+/// under way behind it; and where the job was paused meanwhile, that all it does not fire any more is on record.
 ///
 /// Removed (`chain-followed-once`): each look follows the chain anew.
 #[test]
 fn looks_at_runs_that_are_under_way_follow_their_chain_once() {
-    let stage = Stage::new(Wish { takes: 600, timeout: 700, ..Wish::every(5, 60) }, []);
-    stage.create(0, "creator");
-    stage.sweep_each_minute(60..900);
-    stage.play_to(899);
-    let before = stage.steps();
+    for paused in [false, true] {
+        let stage = Stage::new(Wish { takes: 600, timeout: 700, ..Wish::every(5, 60) }, []);
+        stage.create(0, "creator");
+        stage.sweep_each_minute(60..900);
+        if paused {
+            stage.change(880, "changer", Change::Pause);
+        }
+        stage.play_to(899);
+        let before = stage.steps();
 
-    stage.sweep(900, "sweeper");
-    stage.play_to(959);
+        stage.sweep(900, "sweeper");
+        stage.play_to(959);
 
-    let steps = stage.steps() - before;
-    assert!(steps < 2_000, "{steps} steps of one pass, with 120 runs under way");
+        let steps = stage.steps() - before;
+        assert!(steps < 2_000, "{steps} steps of one pass, with 120 runs under way; paused: {paused}");
+    }
 }
