@@ -275,7 +275,7 @@ mod tests {
         let changed = |run, was| Event::Run { run, from: "", was, now };
 
         let pool = "web1".parse().unwrap();
-        let rows: [(&str, Event<'_>, &[&str]); 22] = [
+        let rows: [(&str, Event<'_>, &[&str]); 24] = [
             ("born", changed(&unborn, None), &[]),
             ("begun", changed(&first, Some(&unborn)), &["attempts_total 1", "run_lag_seconds high 0.25"]),
             ("to be tried again", changed(&again, Some(&first)), &["retries_total http_5xx 1 1"]),
@@ -328,7 +328,7 @@ mod tests {
             (
                 "waits for a worker",
                 Event::AwaitsWorker { run: &unborn, waited: Duration::from_secs(31) },
-                &["worker_wait_seconds normal 31"],
+                &["worker_wait_seconds high 31"],
             ),
             ("without workers", Event::Unattended { run: &unborn, pool: &pool }, &["unattended_runs_total 1"]),
             ("given back", Event::GivenBack, &["hints_given_back_total 1"]),
