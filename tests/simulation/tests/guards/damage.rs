@@ -124,7 +124,9 @@ fn who_stands_behind_beside_a_corrupt_job_runs() {
         let one = front.beside(Wish::behind(&front, On::Finished));
         let behind = [one.clone(), one.beside(Wish::behind(&front, On::Finished))];
         front.create(0, "creator");
-        behind.iter().for_each(|stage| drop(stage.create(1, "follower")));
+        for stage in &behind {
+            stage.create(1, "follower");
+        }
         behind[corrupt].damage_head(30);
 
         front.play_to(900);
@@ -142,7 +144,9 @@ fn a_place_is_given_past_a_corrupt_waiter() {
     let first = Stage::new(wish(10, 30), []);
     let second = first.beside(wish(12, 5));
     let third = second.beside(wish(14, 5));
-    [&first, &second, &third].into_iter().for_each(|stage| drop(stage.create(0, "creator")));
+    for stage in [&first, &second, &third] {
+        stage.create(0, "creator");
+    }
     second.damage_run(20, 12);
 
     first.play_to(120);
@@ -158,7 +162,9 @@ fn who_finds_the_holder_of_a_place_corrupt_waits_in_its_line() {
     let wish = |at, takes| Wish { takes, ..Wish::once(at) }.at_once("billing", 1);
     let first = Stage::new(wish(10, 200), []);
     let second = first.beside(wish(42, 5));
-    [&first, &second].into_iter().for_each(|stage| drop(stage.create(0, "creator")));
+    for stage in [&first, &second] {
+        stage.create(0, "creator");
+    }
     first.damage_run(20, 10);
 
     first.play_to(60);
