@@ -19,7 +19,7 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { Measured, combined, named } from './measured';
+import { Measured, combined, named, summed } from './measured';
 import { Archiver, FUNCTIONS, Lane, WatchedStack } from './watched-stack';
 
 /** Somebody is woken by a page; a ticket waits for the morning. */
@@ -242,8 +242,7 @@ export class Alarms extends Construct {
   private givenBackAlone(period: Duration): IMetric {
     const back = named('back', this.measured.byPriority('hints_given_back_total', 'Sum', period));
     const begun = named('begun', this.measured.byPriority('attempts_total', 'Sum', period));
-    const [given, attempts] = [back, begun].map((of) => Object.keys(of).map((id) => `FILL(${id}, 0)`).join(' + '));
-    const expression = `IF(${attempts} > 0, 0, ${given})`;
+    const expression = `IF(${summed(begun)} > 0, 0, ${summed(back)})`;
     return new MathExpression({ expression, usingMetrics: { ...back, ...begun }, period, label: 'given back, and nothing begun' });
   }
 

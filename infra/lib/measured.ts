@@ -9,10 +9,13 @@ import { FunctionWord, PRIORITIES, Priority, WatchedStack } from './watched-stac
 /** CloudWatch takes no more metrics into an expression that an alarm looks at. */
 const MOST = 10;
 
+/** Who counts. */
+type Where = FunctionWord | 'archiver';
+
 export class Measured {
   constructor(private readonly stack: WatchedStack) {}
 
-  of(name: string, statistic: string, period: Duration, where: FunctionWord | 'archiver', priority?: Priority): Metric {
+  of(name: string, statistic: string, period: Duration, where: Where, priority?: Priority): Metric {
     const dimensionsMap: Record<string, string> = priority ? { function: where, priority } : { function: where };
     return new Metric({ namespace: this.stack.namespace, metricName: name, dimensionsMap, statistic, period });
   }
@@ -23,7 +26,7 @@ export class Measured {
   }
 
   /** The sum over the functions that may have counted it; nothing counts as none. */
-  total(name: string, period: Duration, where: readonly (FunctionWord | 'archiver')[] = ['api', 'sweeper', 'executor']): IMetric {
+  total(name: string, period: Duration, where: readonly Where[] = ['api', 'sweeper', 'executor']): IMetric {
     const parts = where.flatMap((word) =>
       word === 'executor' ? this.byPriority(name, 'Sum', period) : [this.of(name, 'Sum', period, word)],
     );
@@ -62,8 +65,12 @@ export class Measured {
 /** The sum of the metrics, each 0 where there is nothing. */
 export function combined(parts: readonly IMetric[], period: Duration, label: string): IMetric {
   const usingMetrics = named(label, parts);
-  const expression = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`).join(' + ');
-  return new MathExpression({ expression, usingMetrics, period, label });
+  return new MathExpression({ expression: summed(usingMetrics), usingMetrics, period, label });
+}
+
+/** Their sum, as a part of an expression: each 0 where there is nothing. */
+export function summed(metrics: Record<string, IMetric>): string {
+  return Object.keys(metrics).map((id) => `FILL(${id}, 0)`).join(' + ');
 }
 
 /** Each under an id that no other expression of a graph has. */

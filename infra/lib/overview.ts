@@ -22,10 +22,12 @@ export class Overview extends Construct {
       graph('How do they end?', ['succeeded', 'failed', 'timed_out', 'skipped', 'cancelled'].map((word) => measured.total(`runs_total.${word}`, EACH))),
       graph('What is tried again, and what is dead?', ['retries_total.http_5xx', 'retries_total.timeout', 'retries_total.connect', 'retries_total.lost', 'dead_letters_total'].map((name) => measured.total(name, EACH))),
     );
-    dashboard.addWidgets(graph('For how long has the oldest dead letter waited? Seconds', [measured.of('dead_letters_oldest_seconds', 'Maximum', EACH, 'sweeper')]));
+    dashboard.addWidgets(
+      graph('For how long has the oldest dead letter waited? Seconds', [measured.of('dead_letters_oldest_seconds', 'Maximum', EACH, 'sweeper')]),
+      graph('For how long did what was found waiting for a worker wait? Seconds', measured.byPriority('worker_wait_seconds', 'Maximum', EACH)),
+    );
     dashboard.addWidgets(
       graph('What waits? Seconds that the oldest message of a queue is old', stack.lanes.map(({ queueName }) => of('AWS/SQS', 'ApproximateAgeOfOldestMessage', { QueueName: queueName }, 'Maximum', EACH))),
-      graph('For how long did what was found waiting for a worker wait? Seconds', measured.byPriority('worker_wait_seconds', 'Maximum', EACH)),
       graph('How much is ready?', stack.lanes.map(({ queueName }) => of('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, 'Maximum', EACH))),
     );
     dashboard.addWidgets(
