@@ -5,6 +5,7 @@
 
 pub mod presence;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -18,6 +19,11 @@ use crate::id::{Tenant, Worker, digest_of_key};
 use crate::limits::WORD_CHARS;
 use crate::priority::Priority;
 use crate::spelled::spelled_as_text;
+
+/// Whether who has these handlers carries out what is for this one; none: whatever there is.
+pub fn understands(handlers: Option<&BTreeSet<HandlerName>>, handler: &HandlerName) -> bool {
+    handlers.is_none_or(|handlers| handlers.contains(handler))
+}
 
 /// What has waited for so long counts as of the next higher priority; and so on, so that nothing waits for ever behind what is more urgent.
 pub const AGE: Duration = Duration::from_secs(60);

@@ -82,11 +82,6 @@ impl Presence {
         Status::of(now.since(self.last_seen), self.patience(), self.draining)
     }
 
-    /// Whether it carries out what is for this handler.
-    pub fn understands(&self, handler: &HandlerName) -> bool {
-        self.handlers.as_ref().is_none_or(|handlers| handlers.contains(handler))
-    }
-
     /// For how long nothing need be heard of it.
     pub fn patience(&self) -> Duration {
         self.lease.max(Duration::from_secs(POLL_SECONDS)) + SEEN_EVERY

@@ -26,7 +26,7 @@ pub(crate) enum Walk {
     Forgone,
 }
 
-/// Whoever walks along a chain has it locked.
+/// How far a chain was followed; the look that walks along it has this locked.
 type Along = Arc<AsyncMutex<Walked>>;
 
 impl Followed {

@@ -8,8 +8,8 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pace;
-use minutehand_domain::pool::Offer;
 use minutehand_domain::pool::presence::{Presence, Status};
+use minutehand_domain::pool::{Offer, understands};
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::{Bound, SlotName};
 use minutehand_domain::target::WorkerTarget;
@@ -196,7 +196,10 @@ async fn tell_of_a_wait<D: Ports>(
     }
     ports.events().emit(&Event::AwaitsWorker { run, waited });
     let workers = ports.store().list::<Presence>(&run.tenant, Some(pool.clone()), None, WORKERS).await?.items;
-    if !workers.iter().any(|worker| worker.status(now) == Status::Live && worker.understands(handler)) {
+    if !workers
+        .iter()
+        .any(|worker| worker.status(now) == Status::Live && understands(worker.handlers.as_ref(), handler))
+    {
         ports.events().emit(&Event::Unattended { run, pool });
     }
     Ok(())

@@ -16,7 +16,7 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Order;
 use minutehand_domain::owner::Undertaking;
 use minutehand_domain::pace;
-use minutehand_domain::pool::{HandlerName, Offer, PoolId, PoolName, WorkerName, pick};
+use minutehand_domain::pool::{HandlerName, Offer, PoolId, PoolName, WorkerName, pick, understands};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::lease_id::lease_token;
 use minutehand_domain::run::logbook::Checkpoint;
@@ -93,7 +93,7 @@ fn bytes_of(parts: [Option<&Json>; 2]) -> usize {
 
 impl Wanted {
     fn understands(&self, handler: &HandlerName) -> bool {
-        self.handlers.as_ref().is_none_or(|handlers| handlers.contains(handler))
+        understands(self.handlers.as_ref(), handler)
     }
 }
 
