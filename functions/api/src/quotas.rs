@@ -10,7 +10,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::quota::{Limits, Quota};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues as _;
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_wire::{QuotaRequest, QuotaView};
 
@@ -42,7 +42,7 @@ pub(crate) async fn put<D: Ports>(
 ) -> Result<Response, Problem> {
     let request: QuotaRequest = body.parse()?;
     let limits = request.checked()?;
-    let quota = Quota { tenant: tenant.clone(), limits };
+    let quota = Quota::new(tenant.clone(), limits);
     it_is_not_being_erased(&*app.ports, &tenant).await?;
     let writing = async { Ok(write(&*app.ports, &quota).await?) };
     acting.on_record(&*app.ports, &tenant, Deed::SetQuota, tenant.as_str(), writing).await?;
@@ -57,13 +57,16 @@ async fn answer<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Response, Proble
     Ok(Json(QuotaView::of(tenant, &limits)).into_response())
 }
 
-/// The last writer wins: nothing of the former quota is kept.
+/// The last writer wins: of the former quota nothing is kept but for how long runs were, which some still are.
 async fn write<D: Ports>(ports: &D, quota: &Quota) -> Result<(), Fault> {
-    let mut guard = Guard::Absent;
+    let mut before: Option<Seen<Quota>> = None;
     loop {
-        match ports.store().put(&Tenant::deployment(), quota.tenant.clone(), quota, guard).await? {
+        let there = before.as_ref().map(|seen| &seen.item);
+        let next = quota.clone().in_place_of(there, ports.clock().now());
+        let guard = before.as_ref().map_or(Guard::Absent, Seen::guard);
+        match ports.store().put(&Tenant::deployment(), quota.tenant.clone(), &next, guard).await? {
             Put::Written(_) => return Ok(()),
-            Put::Conflict(there) => guard = there.map_or(Guard::Absent, |seen| seen.guard()),
+            Put::Conflict(there) => before = there,
         }
     }
 }

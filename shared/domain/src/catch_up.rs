@@ -30,6 +30,15 @@ impl CatchUp {
         }
     }
 
+    /// The same, and no longer back than this.
+    pub(crate) fn within(self, most: Duration) -> Self {
+        match self {
+            Self::Last { window } => Self::Last { window: window.min(most) },
+            Self::None => Self::None,
+            Self::All { window, max_runs, per_minute } => Self::All { window: window.min(most), max_runs, per_minute },
+        }
+    }
+
     /// How many of what lies inside the window are made up for: no more than can begin, one at a time, before the last of them is too late.
     pub(crate) fn most(&self) -> u32 {
         match self {

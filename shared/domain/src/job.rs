@@ -22,6 +22,7 @@ use crate::health::Extent;
 use crate::hook::Hooks;
 use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::idempotency::Fingerprint;
+use crate::keeping::Lengthened;
 use crate::lane::Lane;
 use crate::limits::COALESCE_COUNT;
 use crate::order::{Order, Terms};
@@ -65,6 +66,8 @@ pub struct Job {
     pub noted: Option<Noted>,
     /// The trace of the request that created it: its runs link to that.
     pub trace: Option<TraceContext>,
+    /// It was to keep its runs for less long.
+    pub lengthened: Option<Lengthened>,
 }
 
 /// Who paused a job, resumed or deleted it, and why.
@@ -223,6 +226,7 @@ impl Job {
             followers: Vec::new(),
             noted: None,
             trace: None,
+            lengthened: None,
         }
     }
 
@@ -356,6 +360,7 @@ impl Job {
                     next.since = if next.carried.is_some() { now } else { schedule.in_force_from(now) };
                 }
                 next.edit(schedule.as_ref(), definition.as_ref());
+                next.lengthened = self.keepings().lengthened_to(next.keeping(), now.max(self.changed_at));
             }
         }
         Ok(next)

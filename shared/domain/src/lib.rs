@@ -24,6 +24,7 @@ pub mod id;
 pub mod idempotency;
 pub mod job;
 pub mod json_patch;
+pub mod keeping;
 pub mod lane;
 pub mod letters;
 pub mod limits;

@@ -2,6 +2,7 @@
 //! made up for: what an outage held up never comes all at once.
 
 use crate::id::Tenant;
+use crate::keeping::Lengthened;
 use crate::limits::DEFAULT_CATCH_UP_PER_MINUTE;
 use crate::retention::Retention;
 
@@ -10,6 +11,14 @@ use crate::retention::Retention;
 pub struct Quota {
     pub tenant: Tenant,
     pub limits: Limits,
+    /// It was to keep runs for less long.
+    pub lengthened: Option<Lengthened>,
+}
+
+impl Quota {
+    pub fn new(tenant: Tenant, limits: Limits) -> Self {
+        Self { tenant, limits, lengthened: None }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

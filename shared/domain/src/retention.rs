@@ -1,6 +1,7 @@
 //! Retention: for how long what is over is kept. A job says it, and its tenant's quota bounds that.
 //!
-//! What is kept of a run is pinned when the run is born: a change of the job, or of the quota, is one for the runs after it.
+//! What is kept of a run is pinned when the run is born: a change of the job, or of the quota, is one for the runs after it, and what came
+//! before it is remembered ([`keeping`](crate::keeping)).
 
 use std::time::Duration;
 
@@ -90,11 +91,6 @@ impl Kept {
         of.expires_at().map_or(born, |until| born.at_least_until(until))
     }
 
-    /// From when on every occurrence of a job that was on record is on record still. What was to be before that is too late to be made up for.
-    pub fn certain_since(catch_up: &CatchUp, now: Moment) -> Moment {
-        now - catch_up.window().max(Retention::LEAST.span())
-    }
-
     /// Until when what ends at `end` is kept.
     pub fn from(self, end: Moment) -> Moment {
         let until = end + self.retention.unwrap_or_default().span();
@@ -111,7 +107,9 @@ impl Run {
     /// Until when it and what it says are kept, if it ends at `end`. What a workflow's run unfolded into is kept as long as its joins: a redo
     /// that found no record of a task would carry the task out again.
     pub fn kept_from(&self, end: Moment) -> Moment {
-        let until = self.kept.from(end);
+        // An occurrence that is called off ahead of its time is kept from that time on.
+        let over = if self.key.is_occurrence() { end.max(self.key.at) } else { end };
+        let until = self.kept.from(over);
         self.graph.as_ref().map_or(until, |graph| until.max(graph.expires_at))
     }
 
@@ -236,6 +234,8 @@ mod tests {
             (run(State::Scheduled { due: AT }, for_a_day), None),
             (run(over.clone(), Kept::default()), Some(after(30))),
             (run(over.clone(), for_a_day), Some(after(1))),
+            // Called off ahead of its time.
+            (run(State::Cancelled { at: AT - DAY * 9 }, for_a_day), Some(after(1))),
             (run(over.clone(), for_a_day.at_least_until(after(9))), Some(after(9))),
             (run(over, for_a_day.at_least_until(AT)), Some(after(1))),
         ];

@@ -3,6 +3,7 @@
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Definition, Job};
+use minutehand_domain::keeping::Keepings;
 use minutehand_domain::retention::Retention;
 use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
@@ -34,10 +35,19 @@ pub(crate) async fn bounded<D: Ports>(ports: &D, job: Job) -> Job {
     Job { definition: Definition { retention, ..job.definition }, ..job }
 }
 
-/// From when on the occurrences of a job that were on record are on record still, by what job and quota say today.
-pub(crate) async fn on_record_since<D: Ports>(ports: &D, job: &Job) -> Moment {
-    let retention = Retention::of(job.definition.retention, retention_of(ports, &job.tenant).await).unwrap_or_default();
-    ports.clock().now() - retention.span().max(job.definition.catch_up.window())
+/// From when on the occurrences of a job that were on record are on record still.
+pub(crate) async fn on_record_since<D: Ports>(ports: &D, job: &Job) -> Result<Moment, Fault> {
+    Ok(job.on_record_since(keepings_of(ports, &job.tenant).await?, ports.clock().now()))
+}
+
+/// What its quota says of how long the runs of a tenant are kept.
+pub(crate) async fn keepings_of<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Keepings, Fault> {
+    ports.quotas().keepings_of(ports.store(), tenant, ports.clock().now()).await
+}
+
+/// Whether what was on record of `t` is so still, by whatever job and quota say: most of what is asked for is, and costs no read of them.
+pub(crate) fn is_kept_in_any_case<D: Ports>(ports: &D, t: Moment) -> bool {
+    t >= ports.clock().now() - Retention::LEAST.span()
 }
 
 async fn retention_of<D: Ports>(ports: &D, tenant: &Tenant) -> Option<Retention> {

@@ -596,11 +596,33 @@ impl Stage {
     fn give_quota(&self, at: i64, limits: Limits) -> Answer<()> {
         let tenant = self.tenant.clone();
         self.act(at, "host", move |ports| async move {
-            let quota = Quota { tenant: tenant.clone(), limits };
-            let put = ports.store().put(&Tenant::deployment(), tenant, &quota, Guard::Absent).await?;
-            assert!(put.is_written(), "it had none");
+            let (store, deployment) = (ports.store(), Tenant::deployment());
+            let before = store.get::<Quota>(&deployment, tenant.clone()).await?;
+            let quota = Quota::new(tenant.clone(), limits);
+            let quota = quota.in_place_of(before.as_ref().map(|seen| &seen.item), ports.clock().now());
+            let guard = before.map_or(Guard::Absent, |seen| seen.guard());
+            let put = store.put(&deployment, tenant, &quota, guard).await?;
+            assert!(put.is_written(), "nobody else gives it any");
             Ok(())
         })
+    }
+
+    /// What the job is was made so by a release that remembers nothing of what it said before.
+    pub fn forget_what_was_kept(&self, at: i64) -> Answer<()> {
+        let (tenant, id) = (self.tenant.clone(), self.id);
+        self.act(at, "host", move |ports| async move {
+            let seen = ports.store().get::<Head>(&tenant, id).await?.expect("it is created");
+            let guard = seen.guard();
+            let job = seen.item.into_job().expect("a job");
+            let head = Head::Job(Job { lengthened: None, ..job });
+            assert!(ports.store().put(&tenant, id, &head, guard).await?.is_written(), "nobody else writes it");
+            Ok(())
+        })
+    }
+
+    /// From that second on the tenant's runs are kept for so many days, where their jobs say nothing of it.
+    pub fn keep_for(&self, at: i64, days: Option<u16>) -> Answer<()> {
+        self.give_quota(at, Limits { retention: days.and_then(Retention::of_days), ..Limits::default() })
     }
 
     /// From that second on so many of what the tenant makes up for begin in a minute.

@@ -130,8 +130,8 @@ pub async fn whatever_a_document_holds_is_found_as_it_was<S: Store>(store: Arc<S
     let sealed = Sealed { by: "a key".to_owned(), bytes: (0..=255).collect() };
     let secret = Secret::new(Label { tenant: &tenant, name: &name }, sealed.clone(), START).written(sealed, at(1));
     is_kept(&*store, name.clone(), &secret).await;
-    is_kept(&*store, named("other"), &Quota { tenant: named("other"), limits }).await;
-    is_kept(&*store, named("a"), &Quota { tenant: named("a"), limits: Limits::default() }).await;
+    is_kept(&*store, named("other"), &Quota::new(named("other"), limits)).await;
+    is_kept(&*store, named("a"), &Quota::new(named("a"), Limits::default())).await;
     is_kept(&*store, (), &SigningSecrets::new([7; 32], START).rotated([0; 32], Duration::from_secs(60), at(1))).await;
     let name = AskedName::of("once");
     is_kept(&*store, name, &Asked { name, fingerprint, run, until: None }).await;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use minutehand_domain::id::Tenant;
 use minutehand_domain::quota::{Limits, Quota};
+use minutehand_domain::retention::Retention;
 use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
@@ -337,7 +338,7 @@ async fn a_quota_that_another_process_set_is_in_force_within_seconds() {
     let world = World::new();
     assert_eq!(theirs(&world, "GET", "/v1/jobs", None).await.status, 200);
     let limits = Limits { max_requests_per_second: Some(1), ..Limits::default() };
-    let quota = Quota { tenant: other(), limits };
+    let quota = Quota::new(other(), limits);
     let deployment = Tenant::new("default").unwrap();
     assert!(world.ports.store().put(&deployment, other(), &quota, Guard::Absent).await.unwrap().is_written());
 
@@ -383,4 +384,19 @@ async fn of_racing_creations_hardly_more_are_let_through_than_there_is_room() {
 
     assert!((5..=8).contains(&made), "a count may overtake those that are being made: {made}");
     refused(&makes(&world, job(&json!({"on_demand": true}))).await, 60);
+}
+
+/// Removed: a quota forgets what it said before (`remembers-what-a-quota-kept-before` shows what comes of that).
+#[tokio::test]
+async fn a_quota_remembers_that_runs_were_kept_for_less_long_and_shows_nothing_of_it() {
+    let world = World::new();
+    let mut kept_before = Vec::new();
+    for days in [Some(7), Some(3), Some(90), Some(90), Some(2), None] {
+        let answer = world.put(THEIRS, json!({"retention_days": days})).await;
+        assert_eq!((answer.status.as_u16(), &answer.json()["retention_days"]), (200, &json!(days)));
+        let quota = world.ports.store().get::<Quota>(&Tenant::deployment(), other()).await.unwrap().unwrap().item;
+        kept_before.push(quota.lengthened.map(|before| before.from.retention.map(Retention::days)));
+    }
+
+    assert_eq!(kept_before, [None, None, Some(Some(3)), Some(Some(3)), Some(Some(3)), Some(Some(2))]);
 }

@@ -1,10 +1,15 @@
-//! A retention: its days.
+//! A retention: its days; and that it was less long before.
 
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::keeping::{Keeping, Lengthened};
 use minutehand_domain::retention::Retention;
 use serde::de::Error as _;
-use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Shape;
+use super::span::SpanV1;
+use super::{Maybe, Shape, shapes};
 
 pub(crate) struct RetentionV1;
 
@@ -17,4 +22,26 @@ impl Shape<Retention> for RetentionV1 {
         let days = u16::deserialize(deserializer)?;
         Retention::of_days(days).ok_or_else(|| D::Error::custom("nothing is kept for so many days"))
     }
+}
+
+shapes! {
+    LengthenedV1 => Lengthened,
+    KeepingV1 => Keeping,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Lengthened")]
+pub(crate) struct LengthenedV1 {
+    at: Moment,
+    #[serde(with = "KeepingV1")]
+    from: Keeping,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Keeping")]
+struct KeepingV1 {
+    #[serde(default, with = "Maybe::<RetentionV1>")]
+    retention: Option<Retention>,
+    #[serde(with = "SpanV1")]
+    window: Duration,
 }

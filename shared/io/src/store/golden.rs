@@ -24,6 +24,7 @@ use minutehand_domain::hook::{BeforeHook, Given, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Carried, Definition, Job, Noted, Status};
+use minutehand_domain::keeping::{Keeping, Lengthened};
 use minutehand_domain::notification::{Digest as Digested, Entry, Rule, RuleName, SlackUrl, To, When, Whose, Window};
 use minutehand_domain::operation::{
     Backfill, Erasing, Erasure, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress as Came,
@@ -288,13 +289,13 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         retention: None,
     };
     let with_catch_up = Limits { max_catch_up_per_minute: Some(300), ..limits };
-    see("quota of catching up", &Quota { tenant: tenant(), limits: with_catch_up });
-    see(
-        "quota of retention",
-        &Quota { tenant: tenant(), limits: Limits { retention: Retention::of_days(365), ..limits } },
-    );
-    see("quota", &Quota { tenant: tenant(), limits });
-    see("quota of nothing", &Quota { tenant: tenant(), limits: Limits::default() });
+    see("quota of catching up", &Quota::new(tenant(), with_catch_up));
+    let of_retention = Quota::new(tenant(), Limits { retention: Retention::of_days(365), ..limits });
+    let from = Keeping { retention: Retention::of_days(30), window: Duration::ZERO };
+    see("quota that was lengthened", &Quota { lengthened: Some(Lengthened { at: AT, from }), ..of_retention.clone() });
+    see("quota of retention", &of_retention);
+    see("quota", &Quota::new(tenant(), limits));
+    see("quota of nothing", &Quota::new(tenant(), Limits::default()));
     let secrets = SigningSecrets::new([7; 32], AT);
     see("signing rotated", &secrets.rotated([8; 32], Duration::from_secs(90), AT));
     see("signing", &secrets);
@@ -441,6 +442,11 @@ fn jobs() -> Vec<(String, Job)> {
     jobs.push(("cancelled".to_owned(), Job { status: Status::Cancelled, ..changed.clone() }));
     let noted = Noted { at: AT, by: By::host(), note: "until the bank answers".to_owned() };
     jobs.push(("noted".to_owned(), Job { noted: Some(noted), ..changed.clone() }));
+    for (days, retention) in [("days", Retention::of_days(1)), ("a window", None)] {
+        let from = Keeping { retention, window: Duration::from_secs(90) };
+        let lengthened = Some(Lengthened { at: AT, from });
+        jobs.push((format!("lengthened from {days}"), Job { lengthened, trace: Some(trace()), ..changed.clone() }));
+    }
     jobs.push(("created within a trace".to_owned(), Job { trace: Some(trace()), ..changed.clone() }));
     jobs.push(("changed".to_owned(), changed));
     let listed = [On::Success, On::Failure, On::Finished].map(|on| Listed {

@@ -5,13 +5,13 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::pace;
-use minutehand_domain::retention::Kept;
-use minutehand_domain::run::{Covered, Run};
+use minutehand_domain::run::{Covered, Run, Skip, State, Waiting};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::{is_kept_in_any_case, keepings_of};
 use crate::chain::coverage::covering;
 use crate::chain::followed::{Followed, Walk};
 use crate::timers::promise::promise;
@@ -121,16 +121,26 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
 /// Until when records may have expired, if that is after `t`; else `t`. By the clock, and by what has begun since: a clock that is ahead by days would
 /// pass over what is yet to come.
 async fn forgotten_until<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Moment, Fault> {
-    let by = |now| Kept::certain_since(&job.definition.catch_up, now);
-    let now = ports.clock().now();
+    if is_kept_in_any_case(ports, t) {
+        return Ok(t);
+    }
+    let (now, quota) = (ports.clock().now(), keepings_of(ports, &job.tenant).await?);
+    let by = |now| job.certain_since(quota, now);
     if by(now) <= t {
         return Ok(t);
     }
     let since = RunsOf { job: job.id, window: t..Moment::END };
     let newest = ports.store().list::<Run>(&job.tenant, since, None, PAGE).await?.items;
-    let begun = newest.iter().find(|run| run.key.is_occurrence() && run.started_at.is_some());
+    let begun = newest.iter().find(|run| run.key.is_occurrence() && has_had_its_turn(run));
     // It is not much later than when the next one was to begin.
     Ok(begun.map_or(t, |run| by(job.next_after(run.key.at).unwrap_or(run.key.at).min(now))))
+}
+
+/// It began, or was to and others were under way.
+fn has_had_its_turn(run: &Run) -> bool {
+    let found_others =
+        matches!(run.state, State::Skipped { why: Skip::Overlap, .. } | State::Waiting(Waiting::Slot { .. }));
+    run.started_at.is_some() || found_others
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is

@@ -8,12 +8,12 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{Owner, RunKey, Tenant};
 use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::pace;
-use minutehand_domain::retention::Kept;
 use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::{is_kept_in_any_case, keepings_of};
 use crate::chain::coverage::{Coverage, covering};
 use crate::lookup::job_of;
 
@@ -53,11 +53,14 @@ impl Asked {
             Self::ByAnyone | Self::ByWhoDecides => t <= now,
         }
     }
+}
 
-    /// Rule **forgotten**: what may have been on record and have expired is nobody's to begin, to call off or to show as still to come.
-    fn may_have_forgotten(self, job: &Job, t: Moment, now: Moment) -> bool {
-        self != Self::ByWhoDecides && t < Kept::certain_since(&job.definition.catch_up, now)
+/// Rule **forgotten**: what may have been on record and have expired is nobody's to begin, to call off or to show as still to come.
+async fn may_be_forgotten<D: Ports>(ports: &D, job: &Job, t: Moment, asked: Asked) -> Result<bool, Fault> {
+    if asked == Asked::ByWhoDecides || is_kept_in_any_case(ports, t) {
+        return Ok(false);
     }
+    Ok(t < job.certain_since(keepings_of(ports, &job.tenant).await?, ports.clock().now()))
 }
 
 /// What stands for `key`.
@@ -78,7 +81,7 @@ pub async fn standing<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, asked: 
 /// An occurrence without a record of its own.
 async fn unrecorded<D: Ports>(ports: &D, job: Job, key: RunKey, asked: Asked) -> Result<Standing, Fault> {
     let now = ports.clock().now();
-    if asked.may_have_forgotten(&job, key.at, now) {
+    if may_be_forgotten(ports, &job, key.at, asked).await? {
         return Ok(Standing::NoRecord);
     }
     if let Err(why) = job.admits(key.at) {

@@ -21,7 +21,7 @@ use minutehand_io::events::SPOKEN_FOR;
 use minutehand_io::store::{Put, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::born::{born, on_record_since};
+use crate::born::{born, on_record_since, quota_bound};
 use crate::chain::followed::Followed;
 use crate::chain::passing_over::{ensure_successor, skip};
 use crate::chain::standing::{Asked, Standing, standing};
@@ -37,8 +37,8 @@ pub(super) async fn make<D: Ports>(
     (job, at): (&Job, Moment),
     followed: &Followed,
 ) -> Result<Acted, Fault> {
-    match close(ports, operation, (job, at), followed).await? {
-        Closed::Yes => {}
+    let until = match close(ports, operation, (job, at), followed).await? {
+        Closed::Until(known) => known,
         Closed::HasRun => return Ok(Acted::Already),
         Closed::NotYet if operation.waits_no_more(ports.clock().now()) => {
             return Ok(Acted::Refused("its schedule has not decided about it yet, and may start it still".to_owned()));
@@ -49,7 +49,7 @@ pub(super) async fn make<D: Ports>(
                 "it is older than what is kept on record, so that nobody knows whether it has run".to_owned(),
             ));
         }
-    }
+    };
     for key in keys(job.id, at) {
         match ports.store().get::<Run>(&operation.tenant, key).await?.map(|seen| seen.item) {
             Some(run) if operation.has_made(&run) => return Ok(Acted::Done),
@@ -57,7 +57,7 @@ pub(super) async fn make<D: Ports>(
             Some(_) => return Ok(Acted::Already),
             None => {}
         }
-        match put(ports, operation, backfill, job, key).await? {
+        match put(ports, operation, backfill, job, (key, until)).await? {
             Ok(()) => return Ok(Acted::Done),
             Err(there) if operation.has_made(&there) => return Ok(Acted::Done),
             Err(there) if never_begins(&there) => {}
@@ -69,7 +69,8 @@ pub(super) async fn make<D: Ports>(
 
 /// Whether the schedule can start an occurrence no more.
 enum Closed {
-    Yes,
+    /// And until then somebody may find out once more that it is so.
+    Until(Moment),
     /// It has started it, or somebody called it off.
     HasRun,
     /// It may yet.
@@ -78,7 +79,7 @@ enum Closed {
     Forgotten,
 }
 
-/// Rule **closed first**.
+/// Rule **closed first**. Rule **made once**: what is made is on record for as long as what says that it was not made by its schedule.
 async fn close<D: Ports>(
     ports: &D,
     operation: &Operation,
@@ -88,19 +89,27 @@ async fn close<D: Ports>(
     let key = RunKey::occurrence(job.id, at);
     let closed = match standing(ports, &operation.tenant, key, Asked::ByWhoDecides).await? {
         Standing::Recorded(seen) if has_run(&seen.item) => return Ok(Closed::HasRun),
-        Standing::Recorded(_) => return Ok(Closed::Yes),
+        // What has expired may be there for days, and what was made of it may not.
+        Standing::Recorded(seen) => {
+            let until = seen.item.expires_at().filter(|until| *until > ports.clock().now());
+            return Ok(until.map_or(Closed::Forgotten, Closed::Until));
+        }
         Standing::Covered(job, coverage) => {
             ensure_successor(ports, &job, at, followed).await?;
             skip(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest_of(coverage.covered))).await?
         }
         // Before it was made nobody can have been hinted of it, and since then all that was made up for is on record.
-        Standing::NotAdmitted(_) if at < job.created_at && job.created_at >= on_record_since(ports, job).await => true,
-        _ if at < on_record_since(ports, job).await => return Ok(Closed::Forgotten),
+        Standing::NotAdmitted(_) if at < job.created_at && job.created_at >= on_record_since(ports, job).await? => true,
+        _ if at < on_record_since(ports, job).await? => return Ok(Closed::Forgotten),
         Standing::NotAdmitted(why) => skip(ports, job.run(key), "scheduled", why.into(), None).await?,
         Standing::Unborn(_) | Standing::NoJob | Standing::NoRecord => return Ok(Closed::NotYet),
     };
-    // Where a record came meanwhile, the next step sees it.
-    Ok(if closed { Closed::Yes } else { Closed::NotYet })
+    if !closed {
+        return Ok(Closed::NotYet); // where a record came meanwhile, the next step sees it
+    }
+    let as_before_it_was_made = job.created_at + job.definition.catch_up.window();
+    let kept = quota_bound(ports, &job.run(key)).await.kept.at_least_until(as_before_it_was_made);
+    Ok(Closed::Until(kept.from(ports.clock().now())))
 }
 
 /// What the record that spoke for this one speaks for behind it: it is looked for a few records back, and those of a backfill lie between.
@@ -115,7 +124,7 @@ async fn put<D: Ports>(
     operation: &Operation,
     backfill: &Backfill,
     job: &Job,
-    key: RunKey,
+    (key, until): (RunKey, Moment),
 ) -> Result<Result<(), Run>, Fault> {
     let now = ports.clock().now();
     let timer = promise(ports, &operation.tenant, TimerKey::run(key, now), job.generation).await?;
@@ -123,7 +132,7 @@ async fn put<D: Ports>(
     let (asked_by, nominal) = (Some(operation.by.clone()), backfill.nominal(key.at));
     let due = job.run(key).backfilled(backfill.priority, made);
     let trace = due.trace.clone().asked(operation.trace.clone());
-    let run = Run { asked_by, nominal, trace, ..due };
+    let run = Run { asked_by, nominal, trace, kept: due.kept.at_least_until(until), ..due };
     match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
             let lane = Lane::of(run.priority, &job.definition.terms);

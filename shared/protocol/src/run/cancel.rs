@@ -11,6 +11,7 @@ use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::quota_bound;
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::successor::first_record;
 use crate::graph::owed::owes;
@@ -46,7 +47,8 @@ pub async fn cancel_with<D: Ports>(
                 (seen.item, guard)
             }
             Standing::Unborn(job) => {
-                (first_record(ports, &job, key).await?.sampled_by(ports.sampling()), Guard::Absent)
+                let first = quota_bound(ports, &first_record(ports, &job, key).await?).await;
+                (first.sampled_by(ports.sampling()), Guard::Absent)
             }
             Standing::Covered(job, coverage) => {
                 let run = coverage.as_of(&job, key);

@@ -17,6 +17,7 @@ use minutehand_io::events::SPOKEN_FOR;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::{is_kept_in_any_case, keepings_of};
 use crate::calendar::walk::inspect_walk;
 use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
@@ -99,11 +100,24 @@ async fn inspect_link<D: Ports>(
             return pass_over(ports, timer, (&job, key), SPOKEN_FOR, (coverage.covered.why, None), dispatched).await;
         }
         // In boxes: what a look may come to is deep, and whoever polls it has all of that on the stack.
-        Standing::Unborn(job) => return Box::pin(catch_up(ports, timer, &job, key, now, horizon, dispatched)).await,
+        Standing::Unborn(job) => {
+            let job = as_far_as_certain(ports, job, key.at).await?;
+            return Box::pin(catch_up(ports, timer, &job, key, now, horizon, dispatched)).await;
+        }
         Standing::NotAdmitted(why) => NothingToDispatch::NotAdmitted(why),
         Standing::NoJob | Standing::NoRecord => NothingToDispatch::Absent,
     };
     inspect_orphaned_occurrence(ports, timer, key, nothing).await
+}
+
+/// A job that makes up for nothing of which nobody knows whether it has run: a timer may outlive the record of its run, where whoever was to erase it
+/// died, and since then somebody has said that older things are to be made up for.
+async fn as_far_as_certain<D: Ports>(ports: &D, job: Job, t: Moment) -> Result<Job, Fault> {
+    if is_kept_in_any_case(ports, t) {
+        return Ok(job);
+    }
+    let quota = keepings_of(ports, &job.tenant).await?;
+    Ok(job.as_far_as_certain(t, quota, ports.clock().now()))
 }
 
 /// There is a record: its own state says what the timer is still good for. `job` is the one whose chain the timer is a link

@@ -7,6 +7,7 @@ use std::time::Duration;
 use minutehand_domain::body::Json;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::{Change, Status};
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::run::effect::Answer;
 use minutehand_judge::graph::{Does, Flow, Step};
 use minutehand_protocol::job::create::Created;
@@ -43,6 +44,28 @@ fn what_ran_before_an_outage_of_days_does_not_run_after_it() {
 
     assert_eq!(stage.starts(), [(60, 60)]);
     assert_eq!(stage.timers(), vec![]);
+}
+
+/// Rule **lengthened**: the same of a job that makes up for a day; and while nobody sweeps, and the record has gone, somebody says that a month is to be
+/// made up for.
+///
+/// Removed: a look makes up for all that its job says today. What had run ran again.
+#[test]
+fn what_ran_before_an_outage_does_not_run_after_it_though_more_is_made_up_for() {
+    let script = [Line { nth: 2, ..dies_after("executor", "put_run") }];
+    let wish = kept_for_a_day(Wish::once(60));
+    let stage = Stage::new(wish.clone(), script);
+    stage.create(0, "creator");
+    stage.purge(80);
+
+    stage.expire(2 * DAY);
+    let catch_up = CatchUp::Last { window: Duration::from_secs(30 * 86_400) };
+    stage.redefine(2 * DAY + 60, "editor", &Wish { catch_up, ..wish });
+    stage.sweep_each_minute(3 * DAY..3 * DAY + 600);
+    stage.play_to(3 * DAY + 600);
+
+    assert_eq!(stage.starts(), [(60, 60)]);
+    assert_eq!((stage.state(60).as_str(), stage.timers()), ("skipped: missed", vec![]));
 }
 
 /// The same job, and nothing went wrong: its record goes when nobody can ask for it.
@@ -105,17 +128,28 @@ fn a_repair_makes_nothing_of_records_that_have_expired() {
 /// Removed: what may have expired is no break of the chain. The first occurrence behind it was promised once more, to be told of as missed.
 #[test]
 fn a_chain_is_not_broken_where_its_records_have_expired() {
-    let stage = Stage::new(kept_for_a_day(Wish::every(SIX_HOURS, 60)), []);
-    stage.create(0, "creator");
-    for at in (0..3 * DAY).step_by(1800) {
-        stage.sweep(at + 90, "sweeper");
-    }
-    stage.expire(3 * DAY);
+    let stage = three_days_on(&kept_for_a_day(Wish::every(SIX_HOURS, 60)));
 
     let mended = stage.mend_behind(3 * DAY + 10, "looker", 60);
     stage.play_to(3 * DAY + 600);
 
     assert_eq!((mended.given(), stage.run(60 + 6 * HOUR)), (None, None));
+}
+
+/// The same rule: a run is tried again and again for days, and whatever was to be meanwhile was skipped for it. None of that has begun.
+///
+/// Removed: only what has begun says what time it is. The first that was skipped was promised again, to be told of as missed.
+#[test]
+fn a_chain_is_not_broken_where_what_was_skipped_for_another_has_expired() {
+    let slow =
+        Wish { overlap: Overlap::Skip, fails: true, retries: 100, retry_after: 3600, ..Wish::every(SIX_HOURS, 60) };
+    let stage = three_days_on(&kept_for_a_day(slow));
+
+    let mended = stage.mend_behind(3 * DAY + 10, "looker", 60);
+    stage.play_to(3 * DAY + 600);
+
+    let is_waiting = stage.run(60).is_some_and(|run| !run.is_finished());
+    assert_eq!((is_waiting, mended.given(), stage.run(60 + 6 * HOUR)), (true, None, None));
 }
 
 /// The same rule: a backfill makes up for nothing of which nobody knows whether it has run, and says so; what was missed within the retention it
@@ -125,12 +159,7 @@ fn a_chain_is_not_broken_where_its_records_have_expired() {
 #[test]
 fn a_backfill_makes_nothing_of_what_may_have_run_and_expired() {
     for paused in [false, true] {
-        let stage = Stage::new(kept_for_a_day(Wish::every(SIX_HOURS, 60)), []);
-        stage.create(0, "creator");
-        for at in (0..3 * DAY).step_by(1800) {
-            stage.sweep(at + 90, "sweeper");
-        }
-        stage.expire(3 * DAY);
+        let stage = three_days_on(&kept_for_a_day(Wish::every(SIX_HOURS, 60)));
         if paused {
             stage.change(3 * DAY + 5, "pauser", Change::Pause);
         }
@@ -145,20 +174,110 @@ fn a_backfill_makes_nothing_of_what_may_have_run_and_expired() {
     }
 }
 
-/// Rule **certain records**: what was kept for a day, by what the job said then, is no gap because the job says something else now.
-///
-/// Removed: a repair goes by what the job says now. It made up for each of the occurrences that had run and expired.
-#[test]
-fn a_repair_of_a_job_that_was_changed_makes_nothing_of_what_has_expired() {
-    let wish = kept_for_a_day(Wish::every(SIX_HOURS, 60));
-    let catch_up = CatchUp::All { window: Duration::from_secs(30 * 86_400), max_runs: 100, per_minute: None };
+/// A job that fires four times a day and keeps its runs for one, three days on.
+fn three_days_on(wish: &Wish) -> Stage {
     let stage = Stage::new(wish.clone(), []);
     stage.create(0, "creator");
     for at in (0..3 * DAY).step_by(1800) {
         stage.sweep(at + 90, "sweeper");
     }
     stage.expire(3 * DAY);
+    stage
+}
+
+/// Of what it made up for, what it had found on record, and what it left alone.
+fn backfilled(stage: &Stage) -> (u64, u64, u64) {
+    stage.backfill(3 * DAY + 10, "asker", 0..3 * DAY);
+    stage.sweep_each_minute(3 * DAY + 60..3 * DAY + 1800);
+    stage.play_to(3 * DAY + 1800);
+    let progress = &stage.operations()[0].progress;
+    (progress.done, progress.already, progress.refused)
+}
+
+/// Rule **lengthened**: somebody has the runs kept for a month, pauses the job, and has the month made up for. What ran and has expired nobody knows to
+/// have run.
+///
+/// Removed: a job forgets what it said before. All that had run and expired ran again.
+#[test]
+fn a_backfill_makes_nothing_of_what_was_kept_for_less_long_before() {
+    let wish = kept_for_a_day(Wish::every(SIX_HOURS, 60));
+    let stage = three_days_on(&wish);
+    stage.redefine(3 * DAY + 5, "editor", &Wish { kept: Some(30), ..wish });
+    stage.change(3 * DAY + 7, "pauser", Change::Pause);
+
+    assert_eq!((backfilled(&stage), twice(&stage)), ((0, 4, 8), vec![]));
+}
+
+/// The same of a quota, which is lifted: the job says nothing of it.
+///
+/// Removed: a quota forgets what it said before.
+#[test]
+fn a_backfill_makes_nothing_of_what_a_quota_kept_for_less_long_before() {
+    let stage = Stage::new(Wish::every(SIX_HOURS, 60), []);
+    stage.keep_for(0, Some(1));
+    stage.create(0, "creator");
+    for at in (0..3 * DAY).step_by(1800) {
+        stage.sweep(at + 90, "sweeper");
+    }
+    stage.expire(3 * DAY);
+    stage.keep_for(3 * DAY + 5, None);
+    stage.change(3 * DAY + 7, "pauser", Change::Pause);
+
+    assert_eq!((backfilled(&stage), twice(&stage)), ((0, 4, 8), vec![]));
+}
+
+/// The same rule: a run that lasts three days is looked at, and somebody has said meanwhile that all of the last month is to be made up for.
+///
+/// Removed: a look goes by what can be made up for today. It promised the first occurrence behind the run again, which had run and expired.
+#[test]
+fn a_chain_is_not_broken_where_its_records_were_kept_for_less_long_before() {
+    let wish = kept_for_a_day(Wish::every(SIX_HOURS, 60));
+    let stage = three_days_on(&wish);
+    let catch_up = CatchUp::All { window: Duration::from_secs(30 * 86_400), max_runs: 100, per_minute: None };
     stage.redefine(3 * DAY + 5, "editor", &Wish { catch_up, ..wish });
+
+    let mended = stage.mend_behind(3 * DAY + 10, "looker", 60);
+    stage.sweep_each_minute(3 * DAY + 60..3 * DAY + 1800);
+    stage.play_to(3 * DAY + 1800);
+
+    assert_eq!((mended.given(), twice(&stage)), (None, vec![]));
+}
+
+/// Rule **made once**: a job keeps its runs for a day, and makes up for a month. What was missed in a pause is on record for that month, and what makes up
+/// for it would be for a day.
+///
+/// Removed: what a backfill makes is kept as its job says. The second backfill found that it had not fired, and nothing that had been made.
+#[test]
+fn what_was_made_up_for_is_not_made_up_for_again_when_it_would_have_expired() {
+    let catch_up = CatchUp::Last { window: Duration::from_secs(30 * 86_400) };
+    let stage = Stage::new(kept_for_a_day(Wish { catch_up, ..Wish::every(SIX_HOURS, 60) }), []);
+    stage.create(0, "creator");
+    stage.change(10, "pauser", Change::Pause);
+    stage.sweep_each_minute(60..1800);
+
+    for begins in [DAY, 4 * DAY] {
+        stage.expire(begins);
+        stage.backfill(begins + 10, "asker", 0..DAY);
+        stage.sweep_each_minute(begins + 60..begins + 1800);
+        stage.play_to(begins + 1800);
+    }
+
+    let operations = stage.operations();
+    let done: Vec<u64> = operations.iter().map(|operation| operation.progress.done).collect();
+    assert_eq!((done.iter().sum::<u64>(), twice(&stage)), (4, vec![]), "{operations:?}");
+}
+
+/// Rule **certain records**: what was kept for a day, by what the job said then, is no gap because the job says something else now. It was changed under
+/// a release that did not remember what it had said.
+///
+/// Removed: a repair goes by what the job says now. It made up for each of the occurrences that had run and expired.
+#[test]
+fn a_repair_of_a_job_that_was_changed_makes_nothing_of_what_has_expired() {
+    let wish = kept_for_a_day(Wish::every(SIX_HOURS, 60));
+    let catch_up = CatchUp::All { window: Duration::from_secs(30 * 86_400), max_runs: 100, per_minute: None };
+    let stage = three_days_on(&wish);
+    stage.redefine(3 * DAY + 5, "editor", &Wish { catch_up, ..wish });
+    stage.forget_what_was_kept(3 * DAY + 7);
 
     stage.repair(3 * DAY + 10, "admin");
     stage.sweep_each_minute(3 * DAY + 60..3 * DAY + 1800);

@@ -274,7 +274,7 @@ mod tests {
     async fn a_document_is_read_as_what_its_key_says() {
         let store = MemoryStore::in_memory();
         let (deployment, of) = (Tenant::deployment(), Tenant::new("acme").unwrap());
-        let quota = Quota { tenant: of.clone(), limits: Limits::default() };
+        let quota = Quota::new(of.clone(), Limits::default());
         let (table, key) = keys::item::<Quota>(&deployment, &of);
         let spelled = keys::spelled(table, &key);
         let put = store.seen_through(Codec::Damaging).put(&deployment, of, &quota, Guard::Absent).await.unwrap();

@@ -15,6 +15,7 @@ use minutehand_domain::hook::Hooks;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::{Before, Carried, Definition, Job, Noted, Status};
+use minutehand_domain::keeping::Lengthened;
 use minutehand_domain::order::Terms;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
@@ -31,7 +32,7 @@ use crate::shapes::bounds::BoundsV1;
 use crate::shapes::callback::{CallbackV1, HooksV1};
 use crate::shapes::follow::ListedV1;
 use crate::shapes::priority::PriorityV1;
-use crate::shapes::retention::RetentionV1;
+use crate::shapes::retention::{LengthenedV1, RetentionV1};
 use crate::shapes::schedule::{ScheduleV1, ScheduleV2};
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
@@ -70,13 +71,13 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 10;
+    const NEWEST: u8 = 11;
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
     /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, at which pace a job makes up for what it missed, who is
     /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted, shape 8 what its health is made of, shape 9 for
-    /// how long its runs are kept, shape 10 of which trace whoever created it was. Shape 1
+    /// how long its runs are kept, shape 10 of which trace whoever created it was, shape 11 that its runs were kept for less long before. Shape 1
     /// says everything but that a header names a secret. So a deployment without any of these can go back to a release that knows of none, and
     /// pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
@@ -91,6 +92,7 @@ impl Stored for Head {
             (Form::Attributes, Self::Job(job), 8) => writer.shape(8, &in_shape::<JobV6, _>(job)),
             (Form::Attributes, Self::Job(job), 9) => writer.shape(9, &in_shape::<JobV7, _>(job)),
             (Form::Attributes, Self::Job(job), 10) => writer.shape(10, &in_shape::<JobV8, _>(job)),
+            (Form::Attributes, Self::Job(job), 11) => writer.shape(11, &in_shape::<JobV9, _>(job)),
             (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
@@ -99,6 +101,7 @@ impl Stored for Head {
             (Form::Bytes, head, 8) => writer.shape(8, &in_shape::<HeadV6, _>(head)),
             (Form::Bytes, head, 9) => writer.shape(9, &in_shape::<HeadV7, _>(head)),
             (Form::Bytes, head, 10) => writer.shape(10, &in_shape::<HeadV8, _>(head)),
+            (Form::Bytes, head, 11) => writer.shape(11, &in_shape::<HeadV9, _>(head)),
             (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
@@ -120,6 +123,8 @@ impl Stored for Head {
             (9, Form::Attributes) => reader.shape::<Of<JobV7, _>>().map(|of| Self::Job(of.0)),
             (10, Form::Bytes) => reader.shape::<Of<HeadV8, _>>().map(|of| of.0),
             (10, Form::Attributes) => reader.shape::<Of<JobV8, _>>().map(|of| Self::Job(of.0)),
+            (11, Form::Bytes) => reader.shape::<Of<HeadV9, _>>().map(|of| of.0),
+            (11, Form::Attributes) => reader.shape::<Of<JobV9, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -137,6 +142,7 @@ fn shape_of(head: &Head) -> u8 {
     let Definition { target, bounds, terms, sla, overlap, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
+        _ if job.lengthened.is_some() => 11,
         _ if job.trace.is_some() => 10,
         _ if definition.retention.is_some() => 9,
         _ if definition.health == Extent::Full => 8,
@@ -174,6 +180,7 @@ shapes! {
     HeadV6 => Head,
     HeadV7 => Head,
     HeadV8 => Head,
+    HeadV9 => Head,
     JobV1 => Job,
     JobV2 => Job,
     JobV3 => Job,
@@ -182,6 +189,7 @@ shapes! {
     JobV6 => Job,
     JobV7 => Job,
     JobV8 => Job,
+    JobV9 => Job,
     NotedV5 => Noted,
     StatusV1 => Status,
     BeforeV1 => Before,
@@ -264,6 +272,14 @@ enum HeadV8 {
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
+/// A job says that its runs were kept for less long before.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV9 {
+    Job(#[serde(with = "JobV9")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
 /// What tells it from a job is `tombstone`.
 #[derive(Serialize, Deserialize)]
 struct TombstoneV1 {
@@ -301,6 +317,8 @@ struct JobV1 {
     noted: Option<Noted>,
     #[serde(skip)]
     trace: Option<TraceContext>,
+    #[serde(skip)]
+    lengthened: Option<Lengthened>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -330,6 +348,8 @@ struct JobV2 {
     noted: Option<Noted>,
     #[serde(skip)]
     trace: Option<TraceContext>,
+    #[serde(skip)]
+    lengthened: Option<Lengthened>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -359,6 +379,8 @@ struct JobV3 {
     noted: Option<Noted>,
     #[serde(skip)]
     trace: Option<TraceContext>,
+    #[serde(skip)]
+    lengthened: Option<Lengthened>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -388,6 +410,8 @@ struct JobV4 {
     noted: Option<Noted>,
     #[serde(skip)]
     trace: Option<TraceContext>,
+    #[serde(skip)]
+    lengthened: Option<Lengthened>,
 }
 
 /// Its schedule heeds calendars; it runs behind another, or others run behind it.
@@ -418,6 +442,8 @@ struct JobV5 {
     followers: Vec<ListedFollower>,
     #[serde(skip)]
     trace: Option<TraceContext>,
+    #[serde(skip)]
+    lengthened: Option<Lengthened>,
 }
 
 /// Its health may be made of all that ended in a day.
@@ -448,6 +474,8 @@ struct JobV6 {
     followers: Vec<ListedFollower>,
     #[serde(skip)]
     trace: Option<TraceContext>,
+    #[serde(skip)]
+    lengthened: Option<Lengthened>,
 }
 
 /// Its runs may be kept for another time than most.
@@ -478,6 +506,8 @@ struct JobV7 {
     followers: Vec<ListedFollower>,
     #[serde(skip)]
     trace: Option<TraceContext>,
+    #[serde(skip)]
+    lengthened: Option<Lengthened>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -507,6 +537,39 @@ struct JobV8 {
     followers: Vec<ListedFollower>,
     #[serde(default, with = "Maybe::<TraceContextV1>")]
     trace: Option<TraceContext>,
+    #[serde(skip)]
+    lengthened: Option<Lengthened>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV9 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV2")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Many::<BeforeV2>")]
+    before: Vec<Before>,
+    #[serde(with = "DefinitionV7")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+    #[serde(default, with = "Maybe::<NotedV5>")]
+    noted: Option<Noted>,
+    #[serde(default, with = "Maybe::<CarriedV2>")]
+    carried: Option<Carried>,
+    #[serde(with = "Many::<ListedV1>")]
+    followers: Vec<ListedFollower>,
+    #[serde(default, with = "Maybe::<TraceContextV1>")]
+    trace: Option<TraceContext>,
+    #[serde(default, with = "Maybe::<LengthenedV1>")]
+    lengthened: Option<Lengthened>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -7,13 +7,13 @@ use std::ops::Range;
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
-use minutehand_domain::retention::{Kept, Retention};
+use minutehand_domain::retention::Retention;
 use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::born::on_record_since;
+use crate::born::keepings_of;
 use crate::chain::standing::{Asked, Standing, standing};
 
 /// Runs of a job read at once.
@@ -36,11 +36,11 @@ async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Mom
     let begin = job.remembered_since();
     // To the end of time: one that was cancelled ahead of its time has a record there.
     let within = RunsOf { job: job.id, window: begin..Moment::END };
-    // What was on record before these may have expired since: a gap there says nothing. Between two records it may have been kept for
-    // as short as can be, by what the job said before it was changed.
-    let (now, on_record) = (ports.clock().now(), on_record_since(ports, job).await);
-    let certain =
-        Kept::certain_since(&job.definition.catch_up, now).max(job.changed_at.min(now - Retention::LEAST.span()));
+    // What was on record before these may have expired since: a gap there says nothing. Between two records it may have been kept for as short as
+    // can be: what a job said before its last change an earlier release did not remember.
+    let (now, quota) = (ports.clock().now(), keepings_of(ports, &job.tenant).await?);
+    let on_record = job.on_record_since(quota, now);
+    let certain = job.certain_since(quota, now).max(job.changed_at.min(now - Retention::LEAST.span()));
     let (mut gaps, mut newer, mut read, mut past) = (Vec::new(), Moment::END, 0, None);
     while read < MOST_RECORDS {
         let page = ports.store().list::<Run>(&job.tenant, within.clone(), past, PAGE).await?;
