@@ -14,7 +14,7 @@ use minutehand_io::queues::Inbox;
 use minutehand_io::targets::Declared;
 use minutehand_io::targets::http::{Reach, check_target};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
@@ -66,13 +66,15 @@ impl Host<'_> {
         limit_tenants(&*ports).await?;
         let address = listener.local_addr()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        writeln!(io::stdout(), "{}", welcome(&format!("{scheme}://{address}"), self.key, self.keeps, self.reach))?;
+        // Before anybody is told that it is there: whoever reads that may stop it at once.
+        let mut stop = Stop::listened_for()?;
         if tls.is_none() && !address.ip().to_canonical().is_loopback() {
             tracing::warn!(
                 "the API speaks plain HTTP, and other machines reach it: whoever is on the way reads keys. Start it with --tls-cert and \
                  --tls-key, or put a proxy before it that speaks TLS"
             );
         }
+        writeln!(io::stdout(), "{}", welcome(&format!("{scheme}://{address}"), self.key, self.keeps, self.reach))?;
         let (signal, drain) = drain::signal();
         let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.as_str(), self.options.at_once);
         let router = self.router(Arc::clone(&ports), key);
@@ -86,7 +88,7 @@ impl Host<'_> {
         });
         tokio::select! {
             why = failed => return Err(ServeError::StoreFailed(why)),
-            stopped = stop_signal() => stopped?,
+            () = stop.comes() => {}
         }
         let patience = self.options.drain_seconds;
         tracing::info!(seconds = patience, "draining: running attempts may finish");
@@ -97,7 +99,7 @@ impl Host<'_> {
                 tracing::warn!("some attempts would not end; their leases will");
             }
             _ended = handlers => {}
-            stopped = stop_signal() => return stopped.map(|()| Drained::CutShort).map_err(ServeError::from),
+            () = stop.comes() => return Ok(Drained::CutShort),
         }
         Ok(Drained::Whole)
     }
@@ -116,12 +118,29 @@ impl Host<'_> {
     }
 }
 
-pub(crate) async fn stop_signal() -> io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _term = terminate.recv() => Ok(()),
-        interrupt = tokio::signal::ctrl_c() => interrupt,
+/// What asks a process to end: a signal that comes from now on is heard whenever somebody waits for it.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stop {
+    fn listened_for() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
+
+    async fn comes(&mut self) {
+        tokio::select! {
+            _term = self.terminate.recv() => {}
+            _int = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// The next one that comes.
+pub(crate) async fn stop_signal() -> io::Result<()> {
+    Stop::listened_for()?.comes().await;
+    Ok(())
 }
 
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
