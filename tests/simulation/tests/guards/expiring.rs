@@ -108,13 +108,8 @@ fn the_tasks_of_a_run_that_waits_for_days_are_on_record() {
 /// Removed: a repair takes what is not on record for what was never decided. It promised the first occurrence of the job once more.
 #[test]
 fn a_repair_makes_nothing_of_records_that_have_expired() {
-    let stage = Stage::new(kept_for_a_day(Wish::every(21_600, 60)), []);
-    stage.create(0, "creator");
-    for at in (0..3 * DAY).step_by(1800) {
-        stage.sweep(at + 90, "sweeper");
-    }
+    let stage = three_days_on(&kept_for_a_day(Wish::every(SIX_HOURS, 60)));
 
-    stage.expire(3 * DAY);
     let repaired = stage.repair(3 * DAY + 10, "admin");
     stage.play_to(3 * DAY + 60);
 
@@ -174,15 +169,19 @@ fn a_backfill_makes_nothing_of_what_may_have_run_and_expired() {
     }
 }
 
-/// A job that fires four times a day and keeps its runs for one, three days on.
+/// The stage of a job that is created, three days on: what has expired by then is gone.
 fn three_days_on(wish: &Wish) -> Stage {
     let stage = Stage::new(wish.clone(), []);
+    pass_three_days(&stage);
+    stage
+}
+
+fn pass_three_days(stage: &Stage) {
     stage.create(0, "creator");
     for at in (0..3 * DAY).step_by(1800) {
         stage.sweep(at + 90, "sweeper");
     }
     stage.expire(3 * DAY);
-    stage
 }
 
 /// Of what it made up for, what it had found on record, and what it left alone.
@@ -215,11 +214,7 @@ fn a_backfill_makes_nothing_of_what_was_kept_for_less_long_before() {
 fn a_backfill_makes_nothing_of_what_a_quota_kept_for_less_long_before() {
     let stage = Stage::new(Wish::every(SIX_HOURS, 60), []);
     stage.keep_for(0, Some(1));
-    stage.create(0, "creator");
-    for at in (0..3 * DAY).step_by(1800) {
-        stage.sweep(at + 90, "sweeper");
-    }
-    stage.expire(3 * DAY);
+    pass_three_days(&stage);
     stage.keep_for(3 * DAY + 5, None);
     stage.change(3 * DAY + 7, "pauser", Change::Pause);
 
