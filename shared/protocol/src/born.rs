@@ -45,9 +45,12 @@ pub(crate) async fn keepings_of<D: Ports>(ports: &D, tenant: &Tenant) -> Result<
     ports.quotas().keepings_of(ports.store(), tenant, ports.clock().now()).await
 }
 
-/// Whether what was on record of `t` is so still, by whatever job and quota say: most of what is asked for is, and costs no read of them.
-pub(crate) fn is_kept_in_any_case<D: Ports>(ports: &D, t: Moment) -> bool {
-    t >= ports.clock().now() - Retention::LEAST.span()
+/// The same where it matters. What was on record of most that is asked for is so still by whatever job and quota say, and costs no read of them.
+pub(crate) async fn keepings_at<D: Ports>(ports: &D, tenant: &Tenant, t: Moment) -> Result<Option<Keepings>, Fault> {
+    if t >= ports.clock().now() - Retention::LEAST.span() {
+        return Ok(None);
+    }
+    keepings_of(ports, tenant).await.map(Some)
 }
 
 async fn retention_of<D: Ports>(ports: &D, tenant: &Tenant) -> Option<Retention> {

@@ -11,7 +11,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::born::{is_kept_in_any_case, keepings_of};
+use crate::born::keepings_at;
 use crate::chain::coverage::covering;
 use crate::chain::followed::{Followed, Walk};
 use crate::timers::promise::promise;
@@ -121,11 +121,8 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
 /// Until when records may have expired, if that is after `t`; else `t`. By the clock, and by what has begun since: a clock that is ahead by days would
 /// pass over what is yet to come.
 async fn forgotten_until<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Moment, Fault> {
-    if is_kept_in_any_case(ports, t) {
-        return Ok(t);
-    }
-    let (now, quota) = (ports.clock().now(), keepings_of(ports, &job.tenant).await?);
-    let by = |now| job.certain_since(quota, now);
+    let Some(quota) = keepings_at(ports, &job.tenant, t).await? else { return Ok(t) };
+    let (now, by) = (ports.clock().now(), |now| job.certain_since(quota, now));
     if by(now) <= t {
         return Ok(t);
     }

@@ -13,7 +13,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::born::{is_kept_in_any_case, keepings_of};
+use crate::born::keepings_at;
 use crate::chain::coverage::{Coverage, covering};
 use crate::lookup::job_of;
 
@@ -57,10 +57,11 @@ impl Asked {
 
 /// Rule **forgotten**: what may have been on record and have expired is nobody's to begin, to call off or to show as still to come.
 async fn may_be_forgotten<D: Ports>(ports: &D, job: &Job, t: Moment, asked: Asked) -> Result<bool, Fault> {
-    if asked == Asked::ByWhoDecides || is_kept_in_any_case(ports, t) {
+    if asked == Asked::ByWhoDecides {
         return Ok(false);
     }
-    Ok(t < job.certain_since(keepings_of(ports, &job.tenant).await?, ports.clock().now()))
+    let quota = keepings_at(ports, &job.tenant, t).await?;
+    Ok(quota.is_some_and(|quota| t < job.certain_since(quota, ports.clock().now())))
 }
 
 /// What stands for `key`.

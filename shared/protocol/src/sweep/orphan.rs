@@ -5,7 +5,7 @@
 //! so that a writer who wakes up after all is told so; only then is the timer erased.
 
 use minutehand_domain::head::Head;
-use minutehand_domain::id::RunKey;
+use minutehand_domain::id::{Origin, RunKey, Tenant};
 use minutehand_domain::job::NotAdmitted;
 use minutehand_domain::pace;
 use minutehand_domain::priority::Priority;
@@ -20,7 +20,7 @@ use crate::chain::passing_over::skip;
 use crate::chain::pending_change::bump_epoch;
 use crate::chain::taken::record_taken;
 use crate::graph::attend::{Derived, derive};
-use crate::lookup::knowing;
+use crate::lookup::{job_of, knowing};
 use crate::notifications::digest::{Digested, tell_of_window};
 use crate::timers::promise::{erase, move_to};
 
@@ -64,8 +64,21 @@ pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKe
     if now.since(timer.stamp.written) < pace::ORPHAN {
         return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
-    let promised = Run::new(timer.tenant.clone(), key, Priority::Normal);
+    let promised = promised(ports, &timer.tenant, key).await?;
     if skip(ports, promised, "scheduled", Skip::Abandoned, None).await? { erase(ports, timer).await } else { Ok(()) }
+}
+
+/// Rule **made once**: that a run was given up which would have made up for an occurrence is on record for as long as the next one that does, and as
+/// what says that its schedule did not fire.
+async fn promised<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Run, Fault> {
+    let run = Run::new(tenant.clone(), key, Priority::Normal);
+    if key.origin != Origin::Backfill {
+        return Ok(run);
+    }
+    let kept = job_of(ports, tenant, key.job).await?.map_or(run.kept, |job| job.run(key).kept);
+    let occurrence = ports.store().get::<Run>(tenant, RunKey::occurrence(key.job, key.at)).await?;
+    let closed = occurrence.and_then(|seen| seen.item.expires_at());
+    Ok(Run { kept: closed.map_or(kept, |until| kept.at_least_until(until)), ..run })
 }
 
 /// A tombstone where no job is: the head put of a creator who slept until now is refused by it.

@@ -17,7 +17,7 @@ use minutehand_io::events::SPOKEN_FOR;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::born::{is_kept_in_any_case, keepings_of};
+use crate::born::keepings_at;
 use crate::calendar::walk::inspect_walk;
 use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
@@ -113,10 +113,7 @@ async fn inspect_link<D: Ports>(
 /// A job that makes up for nothing of which nobody knows whether it has run: a timer may outlive the record of its run, where whoever was to erase it
 /// died, and since then somebody has said that older things are to be made up for.
 async fn as_far_as_certain<D: Ports>(ports: &D, job: Job, t: Moment) -> Result<Job, Fault> {
-    if is_kept_in_any_case(ports, t) {
-        return Ok(job);
-    }
-    let quota = keepings_of(ports, &job.tenant).await?;
+    let Some(quota) = keepings_at(ports, &job.tenant, t).await? else { return Ok(job) };
     Ok(job.as_far_as_certain(t, quota, ports.clock().now()))
 }
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 use minutehand_domain::body::Json;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::{Change, Status};
+use minutehand_domain::operation::Order;
+use minutehand_domain::operation::backfill::never_begins;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::run::effect::Answer;
 use minutehand_judge::graph::{Does, Flow, Step};
@@ -260,6 +262,40 @@ fn what_was_made_up_for_is_not_made_up_for_again_when_it_would_have_expired() {
     let operations = stage.operations();
     let done: Vec<u64> = operations.iter().map(|operation| operation.progress.done).collect();
     assert_eq!((done.iter().sum::<u64>(), twice(&stage)), (4, vec![]), "{operations:?}");
+}
+
+/// The same rule, where the first who makes up for it dies between the promise of the run and its record, and the backfill is paused for so long that the
+/// run is given up: another is made under the next key. Once of an occurrence from before its job was made, of which nothing says that it did not fire, and
+/// once of a pause, of which that is on record for the window of the job.
+///
+/// Removed: that it was given up is on record for thirty days. A month later the run under the first key was made after all.
+#[test]
+fn what_was_given_up_and_made_after_all_is_not_made_up_for_once_more() {
+    let catch_up = CatchUp::Last { window: Duration::from_secs(60 * 86_400) };
+    let every = Wish::every(SIX_HOURS, 60 - i64::try_from(SIX_HOURS).unwrap());
+    for (wish, span, record) in [
+        (Wish { kept: Some(90), ..every.clone() }, -DAY..0, 1),
+        (kept_for_a_day(Wish { catch_up, ..every.clone() }), 0..120, 2),
+    ] {
+        let stage = Stage::new(wish, [Line { nth: record, ..dies_before("asker", "put_run") }]);
+        stage.create(0, "creator");
+        stage.change(10, "pauser", Change::Pause);
+        stage.backfill(HOUR, "asker", span.clone());
+        stage.order(HOUR + 5, "boss", Order::Pause);
+        stage.order(2 * HOUR, "boss", Order::Resume);
+        stage.sweep_each_minute(HOUR..3 * HOUR);
+        stage.play_to(3 * HOUR);
+        assert_eq!(stage.records().iter().filter(|run| never_begins(run)).count(), 1, "it was given up");
+
+        stage.expire(35 * DAY);
+        stage.backfill(35 * DAY + 10, "again", span);
+        stage.sweep_each_minute(35 * DAY + 60..35 * DAY + 1800);
+        stage.play_to(35 * DAY + 1800);
+
+        let operations = stage.operations();
+        let done: Vec<u64> = operations.iter().map(|operation| operation.progress.done).collect();
+        assert_eq!((done, twice(&stage)), (vec![0, 1], vec![]), "{operations:?}");
+    }
 }
 
 /// Rule **certain records**: what was kept for a day, by what the job said then, is no gap because the job says something else now. It was changed under
