@@ -11,6 +11,7 @@ use aws_sdk_dynamodb::types::{
     ProjectionType, ScalarAttributeType,
 };
 use aws_sdk_dynamodb::{Client, config};
+use futures_util::future::BoxFuture;
 use minutehand_domain::Moment;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Tables};
 use minutehand_tests::conformance::agreement::Sweeper;
@@ -27,16 +28,19 @@ pub struct Dynamo {
 }
 
 impl Dynamo {
-    pub async fn start() -> Self {
-        let database = dynoxide::Database::memory().expect("memory");
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let endpoint = format!("http://{}", listener.local_addr().expect("it is bound"));
-        tokio::spawn(dynoxide::server::serve_on(listener, database));
-        let dynamo = Self { endpoint, partitions: Partitions::default() };
-        let client = Client::new(&dynamo.config());
-        make_state(&client).await;
-        make_timers(&client).await;
-        dynamo
+    /// In a box, so that the server is compiled here and not in each test.
+    pub fn start() -> BoxFuture<'static, Self> {
+        Box::pin(async {
+            let database = dynoxide::Database::memory().expect("memory");
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+            let endpoint = format!("http://{}", listener.local_addr().expect("it is bound"));
+            tokio::spawn(dynoxide::server::serve_on(listener, database));
+            let dynamo = Self { endpoint, partitions: Partitions::default() };
+            let client = Client::new(&dynamo.config());
+            make_state(&client).await;
+            make_timers(&client).await;
+            dynamo
+        })
     }
 
     pub fn store(&self, listing: Listing) -> DynamoStore {

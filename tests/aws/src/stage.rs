@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use futures_util::future::BoxFuture;
 use http::{Request, StatusCode};
 use minutehand_api::{Api, Keyring, TargetCheck, router};
 use minutehand_domain::Moment;
@@ -32,7 +34,8 @@ use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::search::search;
-use minutehand_protocol::sweep::{Allowance, sweep};
+use minutehand_protocol::sweep::{Allowance, Pass, sweep};
+use minutehand_sweeper::tick;
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -103,41 +106,47 @@ pub struct Target {
     fails: AtomicBool,
 }
 
+/// What the functions do, in a box: a future that is none is compiled once more in each test that waits for it.
+type Done<'a, T = ()> = BoxFuture<'a, T>;
+
 impl Stage {
-    pub async fn new(listing: Listing) -> Self {
-        let dynamo = Dynamo::start().await;
-        let clock = JumpingClock(Arc::new(Time { now: AtomicI64::new(BEGIN.millis()), stride: AtomicI64::new(0) }));
-        let queues = Arc::new(EmbeddedQueues::new(clock.clone()));
-        let target = Arc::new(Target::default());
-        let function = |number| {
-            let queues = Counted { queues: Arc::clone(&queues), sent: AtomicU64::new(0), hidden: AtomicU64::new(0) };
-            let me = Claimant { worker: Worker(number), exclusive_store: false };
-            let store = dynamo.store(listing);
-            let vault = KeyFile::in_memory();
-            Arc::new(Function {
-                store,
-                queues,
-                target: Arc::clone(&target),
-                vault,
-                clock: clock.clone(),
-                plans: Plans::default(),
-                // What this would read once in five minutes is no run's own cost.
-                quotas: Quotas::none(),
-                rules: Rules::none(),
-                me,
-            })
-        };
-        let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
-        let archiver = function(5);
-        let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
-        let router = router(Api {
-            ports: Arc::clone(&api),
-            keys,
-            target_check: TargetCheck::new(|_reachable| Ok(())),
-            metrics: None,
-            backups: None,
-        });
-        Self { api, sweeper, executor, archiver, idle, clock, queues, target, router, dynamo }
+    pub fn new(listing: Listing) -> Done<'static, Self> {
+        Box::pin(async move {
+            let dynamo = Dynamo::start().await;
+            let clock = JumpingClock(Arc::new(Time { now: AtomicI64::new(BEGIN.millis()), stride: AtomicI64::new(0) }));
+            let queues = Arc::new(EmbeddedQueues::new(clock.clone()));
+            let target = Arc::new(Target::default());
+            let function = |number| {
+                let queues =
+                    Counted { queues: Arc::clone(&queues), sent: AtomicU64::new(0), hidden: AtomicU64::new(0) };
+                let me = Claimant { worker: Worker(number), exclusive_store: false };
+                let store = dynamo.store(listing);
+                let vault = KeyFile::in_memory();
+                Arc::new(Function {
+                    store,
+                    queues,
+                    target: Arc::clone(&target),
+                    vault,
+                    clock: clock.clone(),
+                    plans: Plans::default(),
+                    // What this would read once in five minutes is no run's own cost.
+                    quotas: Quotas::none(),
+                    rules: Rules::none(),
+                    me,
+                })
+            };
+            let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
+            let archiver = function(5);
+            let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
+            let router = router(Api {
+                ports: Arc::clone(&api),
+                keys,
+                target_check: TargetCheck::new(|_reachable| Ok(())),
+                metrics: None,
+                backups: None,
+            });
+            Self { api, sweeper, executor, archiver, idle, clock, queues, target, router, dynamo }
+        })
     }
 
     pub fn dynamo(&self) -> &Dynamo {
@@ -193,23 +202,34 @@ impl Stage {
         created["job_id"].as_str().expect("a job has an id").to_owned()
     }
 
-    pub async fn sweep(&self, shard: u16) {
-        sweep(&*self.sweeper, shard, &Allowance::UNLIMITED).await.whole().expect("nothing breaks here");
+    pub fn sweep(&self, shard: u16) -> Done<'_> {
         let idle = (shard + 1) % self.idle.store().shards();
-        sweep(&*self.idle, idle, &Allowance::UNLIMITED).await.whole().expect("nothing breaks here");
+        Box::pin(async move {
+            swept(&self.sweeper, shard).await;
+            swept(&self.idle, idle).await;
+        })
     }
 
     /// Sweeps every shard once, as the tick of a minute does.
-    pub async fn sweep_all(&self) {
-        for shard in 0..self.sweeper.store().shards() {
-            sweep(&*self.sweeper, shard, &Allowance::UNLIMITED).await.whole().expect("nothing breaks here");
-        }
+    pub fn sweep_all(&self) -> Done<'_> {
+        Box::pin(async {
+            for shard in 0..self.sweeper.store().shards() {
+                swept(&self.sweeper, shard).await;
+            }
+        })
+    }
+
+    /// The tick of a minute.
+    pub fn tick(&self) -> Done<'_, Result<Pass, Fault>> {
+        Box::pin(tick(&*self.sweeper))
     }
 
     /// Searches all timers, as after a cursor was lost.
-    pub async fn search(&self) {
-        let now = self.sweeper.clock().now();
-        assert!(search(&*self.sweeper, now, Moment::END).await.expect("nothing breaks here"));
+    pub fn search(&self) -> Done<'_> {
+        Box::pin(async {
+            let now = self.sweeper.clock().now();
+            assert!(search(&*self.sweeper, now, Moment::END).await.expect("nothing breaks here"));
+        })
     }
 
     /// The requests of the functions so far, without those of an empty sweep.
@@ -226,13 +246,14 @@ impl Stage {
     }
 
     /// Executes every hint that becomes visible until then, at its time.
-    pub async fn work_until(&self, end: Moment) {
-        while let Some(delivery) = self.next_before(end).await {
-            let never = std::future::pending();
-            Box::pin(execute(&*self.executor, &delivery, never)).await.expect("nothing breaks here");
-            self.queues.done(&delivery.receipt);
-        }
-        self.jump_to(end);
+    pub fn work_until(&self, end: Moment) -> Done<'_> {
+        Box::pin(async move {
+            while let Some(delivery) = self.next_before(end).await {
+                execute(&*self.executor, &delivery, pending()).await.expect("nothing breaks here");
+                self.queues.done(&delivery.receipt);
+            }
+            self.jump_to(end);
+        })
     }
 
     /// Sweeps at each full minute until then, and executes hints in between.
@@ -258,6 +279,10 @@ impl Stage {
         self.clock.0.now.store(from.millis(), Ordering::Relaxed);
         None
     }
+}
+
+async fn swept(sweeper: &Function, shard: u16) {
+    sweep(sweeper, shard, &Allowance::UNLIMITED).await.whole().expect("nothing breaks here");
 }
 
 impl Function {

@@ -18,7 +18,7 @@ use minutehand_domain::switch::Push;
 use minutehand_io::Fault;
 use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::store::dynamo::Listing;
-use minutehand_sweeper::{Waking, tick};
+use minutehand_sweeper::Waking;
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -85,7 +85,7 @@ fn fires_at(schedule: &GetScheduleOutput) -> Moment {
 /// As the function does: the event is read, the shards are swept, and the switch is pushed by whoever is to.
 async fn wake(stage: &Stage, switch: &Switch, event: &Value) -> Option<Push> {
     let waking = Waking::of(event);
-    let swept = Box::pin(tick(&*stage.sweeper)).await;
+    let swept = stage.tick().await;
     let pushes = waking.pushes_after(&swept);
     stage.work_until(stage.now() + MINUTE).await;
     if pushes { Some(switch.push(SystemClock.now()).await.expect("the emulator answers")) } else { None }

@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
+use minutehand_domain::id::Tenant;
 use minutehand_executor::{Executed, execute};
 use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::queues::Delivery;
 use minutehand_io::queues::embedded::{self, EmbeddedQueues};
+use minutehand_io::queues::{Delivery, Inbox as _};
 use minutehand_io::store::Store as _;
 use minutehand_protocol::sweep::take_over::start_over;
 use minutehand_sweeper::tick;
 
+use crate::client::Client;
 use crate::engine::Process;
 use crate::hosting::{PAUSE_AFTER_A_FAULT, word_for};
 use crate::ports::{ProcessClock, SimPorts};
@@ -56,6 +58,11 @@ impl World {
         self.machine().filter(|machine| !machine.process.is_dead())
     }
 
+    /// Who asks the machine, where it listens.
+    pub fn client(&self, tenant: Tenant) -> Option<Client> {
+        self.listening().map(|machine| Client::of(machine.ports, tenant))
+    }
+
     /// Whatever the machine is at stands still until then.
     pub(crate) fn put_the_machine_to_sleep(&self, until: i64) {
         if let Some(machine) = self.listening() {
@@ -85,7 +92,7 @@ impl World {
         }
         let watched = Arc::clone(&queues);
         self.sim().spawn(&process, async move { match watched.watch_over_sleep().await {} });
-        self.sim().spawn(&process, self.clone().receiving(Arc::clone(&process), ports.clone(), queues));
+        self.receive(&process, &ports, &queues);
         loop {
             let _the_next_pass_starts_where_it_did = tick(&ports).await;
             self.sim().sleep_until(self.sim().now() + TICK).await;
@@ -100,6 +107,26 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// A hand for each hint, or as many as there are hands.
+    fn receive(&self, process: &Arc<Process>, ports: &SimPorts, queues: &Queues) {
+        let Some(hands) = self.setting().concurrency else {
+            let receiving = self.clone().receiving(Arc::clone(process), ports.clone(), Arc::clone(queues));
+            return self.sim().spawn(process, receiving);
+        };
+        queues.set_concurrency(hands);
+        for _ in 0..hands {
+            self.sim().spawn(process, self.clone().hand(ports.clone(), Arc::clone(queues)));
+        }
+    }
+
+    async fn hand(self, ports: SimPorts, queues: Queues) {
+        loop {
+            for delivery in queues.receive(1).await {
+                self.clone().carry_out(ports.clone(), Arc::clone(&queues), delivery).await;
+            }
+        }
     }
 
     async fn receiving(self, process: Arc<Process>, ports: SimPorts, queues: Queues) {

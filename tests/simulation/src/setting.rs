@@ -19,6 +19,8 @@ pub struct Setting {
     pub throttles: Vec<Throttle>,
     /// Milliseconds that an invocation of the sweeper may take.
     pub sweep_timeout: i64,
+    /// How many hints one machine carries out at once, if it is to stop somewhere.
+    pub concurrency: Option<u32>,
 }
 
 /// Who takes what becomes visible on a queue.
@@ -61,7 +63,13 @@ impl Setting {
             exclusive_store: false,
             throttles: Vec::new(),
             sweep_timeout: 300_000,
+            concurrency: None,
         }
+    }
+
+    /// The same in one process, which carries out so many hints at once.
+    pub fn one_machine(concurrency: u32) -> Self {
+        Self { host: Host::Machine, exclusive_store: true, concurrency: Some(concurrency), ..Self::plain() }
     }
 
     /// Throttles fall into `rough` and end with it.
@@ -73,7 +81,7 @@ impl Setting {
         // A look follows up to 720 records, some 19 s of a history, and nothing is begun in the second half of a sweep: with less it would be
         // begun anew by each sweep and ended by none. AWS has 300 s, and answers sooner. Stalls and throttles take the rest.
         let sweep_timeout = dice.pick(&[40_000, 40_000, 60_000, 300_000, 300_000]);
-        Self { skew: SKEW, shards, shards_per_sweep, host, exclusive_store: false, throttles, sweep_timeout }
+        Self { skew: SKEW, shards, shards_per_sweep, host, throttles, sweep_timeout, ..Self::plain() }
     }
 }
 

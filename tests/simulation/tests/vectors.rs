@@ -12,12 +12,10 @@ use minutehand_simulation::engine::Sim;
 use minutehand_simulation::fate::Fates;
 use minutehand_simulation::setting::Setting;
 use minutehand_simulation::world::{Behaviour, World};
-use minutehand_sweeper::tick;
 use serde_json::{Value, json};
 
-const MINUTE: i64 = 60_000;
 /// A day and a bit of virtual minutes is played in no time; months are not.
-const WITHIN: i64 = 30 * 60 * MINUTE;
+const WITHIN: i64 = 30 * 3_600_000;
 /// Fewer than these would mean that the test has become empty, not that all is well.
 const LEAST: usize = 200;
 
@@ -59,28 +57,16 @@ impl Question {
     /// When the target was called first, and for which instant.
     fn first_call(&self) -> Option<(i64, i64)> {
         let sim = Sim::new(1, self.created, Fates::script(Vec::new()));
-        let world = World::new(&sim, Setting::plain());
+        let world = World::new(&sim, Setting::one_machine(1));
         let tenant = Tenant::new("asked").expect("a word");
         world.introduce(&tenant, JobId::from_key(&tenant, "question"), 1, Behaviour { takes: 0, fails: 0.0 });
-        let (creator, schedule) = (world.clone(), self.schedule.clone());
-        sim.at(self.created, move |sim| {
-            let (process, ports) = creator.process("creator");
-            sim.spawn(&process, async move {
-                let wish =
-                    json!({ "schedule": schedule, "target": { "http": { "url": "https://simulated.example/" } } });
-                let answer = Client::of(ports, tenant).send("POST", "/v1/jobs", Some("question"), &wish).await;
-                assert_eq!(answer.status, 201, "{}", answer.body);
-            });
+        world.supervise();
+        let client = world.client(tenant).expect("it listens");
+        let wish = json!({"schedule": self.schedule, "target": {"http": {"url": "https://simulated.example/"}}});
+        sim.spawn(&sim.process("creator", 0), async move {
+            let answer = client.send("POST", "/v1/jobs", Some("question"), &wish).await;
+            assert_eq!(answer.status, 201, "{}", answer.body);
         });
-        for at in (self.created..=self.expected).step_by(usize::try_from(MINUTE).expect("a minute is short")) {
-            let sweeper = world.clone();
-            sim.at(at, move |sim| {
-                let (process, ports) = sweeper.process("sweeper");
-                sim.spawn(&process, async move {
-                    tick(&ports).await.expect("nothing goes wrong here");
-                });
-            });
-        }
         sim.run_until(self.expected + 5_000);
         world.seen().calls.iter().map(|call| (call.at, call.instant)).min_by_key(|(_, instant)| *instant)
     }
