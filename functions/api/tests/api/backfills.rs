@@ -377,6 +377,49 @@ async fn what_is_cancelled_before_it_began_may_be_made_anew() {
     assert_eq!(made(&world, &job).await.iter().filter(|(_, status)| status == "succeeded").count(), 60);
 }
 
+/// Two hours of a pause, and a backfill whose runs are cancelled. Of the first hour that run is tried again by hand, of the second the record that says
+/// that it did not fire.
+///
+/// Removed: whether it was tried again. Each ran a second time.
+#[tokio::test]
+async fn what_somebody_has_tried_again_by_hand_is_not_made_up_for() {
+    let world = World::new();
+    let job = hourly(&world).await;
+    world.tell(&format!("/v1/jobs/{job}/pause")).await;
+    world.pass(2 * HOUR + 60);
+    let span = json!({"from": (START + Duration::from_secs(1800)).to_string(), "to": world.now().to_string()});
+    begun(&world, &job, span.clone()).await;
+    let runs = world.get(&format!("/v1/jobs/{job}/runs?from={}", ago(0))).await;
+    let of = |origin: &str| {
+        let runs = runs.field("/items").as_array().unwrap().clone();
+        let its = runs
+            .into_iter()
+            .filter(|run| run["origin"] == origin)
+            .map(|run| run["run_id"].as_str().unwrap().to_owned());
+        its.collect::<Vec<_>>()
+    };
+    let (made_runs, records) = (of("backfill"), of("schedule"));
+    for run in &made_runs {
+        world.tell(&format!("/v1/runs/{run}/cancel")).await;
+    }
+
+    // Newest first.
+    for run in [&made_runs[1], &records[0]] {
+        assert_eq!(world.tell(&format!("/v1/runs/{run}/retry")).await.status, 202);
+    }
+    let again = begun(&world, &job, span).await;
+    carry_on(&world, 2).await;
+
+    assert_eq!((again.field("/runs"), again.field("/already")), (json!(2), json!(2)), "{}", again.text);
+    let again = operation(&world, &again).await;
+    assert_eq!(
+        (again.field("/progress/done"), again.field("/progress/already")),
+        (json!(0), json!(2)),
+        "{}",
+        again.text
+    );
+}
+
 /// It waits for its place, whatever the others of its job do.
 #[tokio::test]
 async fn runs_of_a_backfill_wait_where_others_would_be_skipped() {

@@ -107,10 +107,10 @@ impl Backfill {
     }
 }
 
-/// What the record at an occurrence's own key means to who would make up for it.
+/// What the record at an occurrence's own key means to who would make up for it. Somebody may have tried by hand what did not fire.
 pub fn has_run(record: &Run) -> bool {
     match record.state {
-        State::Skipped { .. } => false,
+        State::Skipped { .. } => record.redriven_as().is_some(),
         State::Scheduled { .. }
         | State::Waiting(_)
         | State::Running(_)
@@ -122,11 +122,11 @@ pub fn has_run(record: &Run) -> bool {
 }
 
 /// Whether a run that was made to make up for an occurrence is over without having begun, so that another may be made in its stead: its
-/// backfill was cancelled, or its maker never wrote it. Nothing can begin it any more.
+/// backfill was cancelled, or its maker never wrote it. Nothing can begin it any more, and nobody has tried it again by hand.
 pub fn never_begins(made: &Run) -> bool {
     match made.state {
-        State::Cancelled { .. } => made.fence == 0 && made.started_at.is_none(),
-        State::Skipped { why: Skip::Abandoned, .. } => true,
+        State::Cancelled { .. } => made.fence == 0 && made.started_at.is_none() && made.redriven_as().is_none(),
+        State::Skipped { why: Skip::Abandoned, .. } => made.redriven_as().is_none(),
         State::Skipped { .. }
         | State::Scheduled { .. }
         | State::Waiting(_)
@@ -140,4 +140,36 @@ pub fn never_begins(made: &Run) -> bool {
 /// The keys under which an occurrence may be made up for, one after the other.
 pub fn keys(job: JobId, at: Moment) -> impl Iterator<Item = RunKey> {
     (0..BACKFILL_TURNS).map(move |turn| RunKey::backfill(job, at, turn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::By;
+    use crate::id::Tenant;
+    use crate::priority::Priority;
+    use crate::run::aftermath::Said;
+
+    const AT: Moment = Moment::from_secs(1_800_000_000);
+
+    #[test]
+    fn what_did_not_begin_may_be_made_up_for_unless_somebody_has_tried_it_again_by_hand() {
+        let key = RunKey::backfill(JobId::from_bytes([7; 16]), AT, 0);
+        let run = Run::new(Tenant::deployment(), key, Priority::Normal);
+        let cancelled = Run { state: State::Cancelled { at: AT }, ..run.clone() };
+        let by = By::host();
+        let rows = [
+            ("yet to begin", run.clone(), true, false),
+            ("cancelled", cancelled.clone(), true, true),
+            ("cancelled once it had begun", Run { started_at: Some(AT), ..cancelled }, true, false),
+            ("abandoned", run.clone().skipped(Skip::Abandoned, None, AT), false, true),
+            ("skipped in a pause", run.skipped(Skip::Paused, None, AT), false, false),
+        ];
+        for (what, run, ran, never) in rows {
+            assert_eq!((has_run(&run), never_begins(&run)), (ran, never), "{what}");
+            let again =
+                run.tried_again(RunKey::redrive(run.key.job, AT, 1), None, Said { by: Some(&by), note: None }, AT);
+            assert_eq!((has_run(&again), never_begins(&again)), (true, false), "{what}, and tried again");
+        }
+    }
 }
