@@ -14,6 +14,8 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::OPERATION_LOOKS;
 use minutehand_domain::operation::backfill::{has_run, keys, never_begins};
 use minutehand_domain::operation::{Acted, Backfill, Operation, Position, Work};
+use minutehand_domain::pace;
+use minutehand_domain::retention::Kept;
 use minutehand_domain::run::{Covered, Made, Run, Skip, SkippedSpan, State, Waiting};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
@@ -79,7 +81,18 @@ enum Closed {
     Forgotten,
 }
 
-/// Rule **closed first**. Rule **made once**: what is made is on record for as long as what says that it was not made by its schedule.
+/// Rule **made once**: what made up for an occurrence, or was given up, is on record for as long as somebody may find out that it did not fire, and for as
+/// long again as whoever has found that out may take to make another.
+pub(crate) fn made_once(kept: Kept, found_out_until: Moment) -> Kept {
+    kept.at_least_until(found_out_until + pace::SLOWEST_MAKER)
+}
+
+/// Until when somebody may find out of an occurrence from before its job was made that it did not fire: it is on record nowhere.
+pub(crate) fn found_out_of_before(job: &Job) -> Moment {
+    job.created_at + job.definition.catch_up.window()
+}
+
+/// Rule **closed first**.
 async fn close<D: Ports>(
     ports: &D,
     operation: &Operation,
@@ -107,8 +120,7 @@ async fn close<D: Ports>(
     if !closed {
         return Ok(Closed::NotYet); // where a record came meanwhile, the next step sees it
     }
-    let as_before_it_was_made = job.created_at + job.definition.catch_up.window();
-    let kept = quota_bound(ports, &job.run(key)).await.kept.at_least_until(as_before_it_was_made);
+    let kept = quota_bound(ports, &job.run(key)).await.kept.at_least_until(found_out_of_before(job));
     Ok(Closed::Until(kept.from(ports.clock().now())))
 }
 
@@ -132,7 +144,7 @@ async fn put<D: Ports>(
     let (asked_by, nominal) = (Some(operation.by.clone()), backfill.nominal(key.at));
     let due = job.run(key).backfilled(backfill.priority, made);
     let trace = due.trace.clone().asked(operation.trace.clone());
-    let run = Run { asked_by, nominal, trace, kept: due.kept.at_least_until(until), ..due };
+    let run = Run { asked_by, nominal, trace, kept: made_once(due.kept, until), ..due };
     match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
             let lane = Lane::of(run.priority, &job.definition.terms);

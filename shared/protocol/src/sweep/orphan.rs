@@ -4,6 +4,7 @@
 //! back is closed first (a tombstone where no job is, a new epoch where one refuses, a record where a run was promised),
 //! so that a writer who wakes up after all is told so; only then is the timer erased.
 
+use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{Origin, RunKey, Tenant};
 use minutehand_domain::job::NotAdmitted;
@@ -22,6 +23,7 @@ use crate::chain::taken::record_taken;
 use crate::graph::attend::{Derived, derive};
 use crate::lookup::{job_of, knowing};
 use crate::notifications::digest::{Digested, tell_of_window};
+use crate::operation::making::{found_out_of_before, made_once};
 use crate::timers::promise::{erase, move_to};
 
 /// An occurrence that its job does not know, or not any more.
@@ -64,21 +66,22 @@ pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKe
     if now.since(timer.stamp.written) < pace::ORPHAN {
         return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
-    let promised = promised(ports, &timer.tenant, key).await?;
-    if skip(ports, promised, "scheduled", Skip::Abandoned, None).await? { erase(ports, timer).await } else { Ok(()) }
+    let run = given_up(ports, &timer.tenant, key).await?;
+    if skip(ports, run, "scheduled", Skip::Abandoned, None).await? { erase(ports, timer).await } else { Ok(()) }
 }
 
-/// Rule **made once**: that a run was given up which would have made up for an occurrence is on record for as long as the next one that does, and as
-/// what says that its schedule did not fire.
-async fn promised<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Run, Fault> {
+/// A run that is given up. Where it would have made up for an occurrence the next one that does is made under another key, and whoever finds neither
+/// makes a third: rule **made once**.
+async fn given_up<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Run, Fault> {
     let run = Run::new(tenant.clone(), key, Priority::Normal);
     if key.origin != Origin::Backfill {
         return Ok(run);
     }
-    let kept = job_of(ports, tenant, key.job).await?.map_or(run.kept, |job| job.run(key).kept);
-    let occurrence = ports.store().get::<Run>(tenant, RunKey::occurrence(key.job, key.at)).await?;
-    let closed = occurrence.and_then(|seen| seen.item.expires_at());
-    Ok(Run { kept: closed.map_or(kept, |until| kept.at_least_until(until)), ..run })
+    let Some(job) = job_of(ports, tenant, key.job).await? else { return Ok(run) };
+    let closed = ports.store().get::<Run>(tenant, RunKey::occurrence(key.job, key.at)).await?;
+    let closed_until = closed.and_then(|seen| seen.item.expires_at()).unwrap_or(Moment::EPOCH);
+    let kept = made_once(job.run(key).kept, closed_until.max(found_out_of_before(&job)));
+    Ok(Run { kept, ..run })
 }
 
 /// A tombstone where no job is: the head put of a creator who slept until now is refused by it.

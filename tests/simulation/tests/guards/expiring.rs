@@ -265,37 +265,65 @@ fn what_was_made_up_for_is_not_made_up_for_again_when_it_would_have_expired() {
 }
 
 /// The same rule, where the first who makes up for it dies between the promise of the run and its record, and the backfill is paused for so long that the
-/// run is given up: another is made under the next key. Once of an occurrence from before its job was made, of which nothing says that it did not fire, and
-/// once of a pause, of which that is on record for the window of the job.
+/// run is given up: another is made under the next key. Of an occurrence from before its job was made nothing says that it did not fire: that is found out
+/// for as long as the job keeps its runs, or may make up for them. Of one of a pause a record does.
 ///
-/// Removed: that it was given up is on record for thirty days. A month later the run under the first key was made after all.
+/// Removed (`given-up-for-as-long-as-its-job-says`, `…-as-of-before-its-job`, `…-as-it-is-closed`): each time that it was given up had expired when
+/// somebody asked again, and the run under the first key was made after all.
 #[test]
 fn what_was_given_up_and_made_after_all_is_not_made_up_for_once_more() {
-    let catch_up = CatchUp::Last { window: Duration::from_secs(60 * 86_400) };
     let every = Wish::every(SIX_HOURS, 60 - i64::try_from(SIX_HOURS).unwrap());
-    for (wish, span, record) in [
-        (Wish { kept: Some(90), ..every.clone() }, -DAY..0, 1),
-        (kept_for_a_day(Wish { catch_up, ..every.clone() }), 0..120, 2),
+    let catch_up = CatchUp::Last { window: Duration::from_secs(30 * 86_400) };
+    let made_up_for_a_month = kept_for_a_day(Wish { catch_up, ..every.clone() });
+    for (wish, instant, record, again) in [
+        (Wish { kept: Some(90), ..every }, 60 - 6 * HOUR, 1, 35 * DAY),
+        (made_up_for_a_month.clone(), 60 - 6 * HOUR, 1, 20 * DAY),
+        (made_up_for_a_month, 3 * DAY + 60, 2, 32 * DAY),
     ] {
         let stage = Stage::new(wish, [Line { nth: record, ..dies_before("asker", "put_run") }]);
+        let (span, begins) = (instant..instant + 1, instant.max(0) + HOUR);
         stage.create(0, "creator");
         stage.change(10, "pauser", Change::Pause);
-        stage.backfill(HOUR, "asker", span.clone());
-        stage.order(HOUR + 5, "boss", Order::Pause);
-        stage.order(2 * HOUR, "boss", Order::Resume);
-        stage.sweep_each_minute(HOUR..3 * HOUR);
-        stage.play_to(3 * HOUR);
-        assert_eq!(stage.records().iter().filter(|run| never_begins(run)).count(), 1, "it was given up");
+        stage.backfill(begins, "asker", span.clone());
+        stage.order(begins + 5, "boss", Order::Pause);
+        stage.order(begins + HOUR, "boss", Order::Resume);
+        stage.sweep_each_minute(begins..begins + 2 * HOUR);
+        stage.play_to(begins + 2 * HOUR);
+        assert_eq!(stage.records().iter().filter(|run| never_begins(run)).count(), 1, "{instant}: it was given up");
 
-        stage.expire(35 * DAY);
-        stage.backfill(35 * DAY + 10, "again", span);
-        stage.sweep_each_minute(35 * DAY + 60..35 * DAY + 1800);
-        stage.play_to(35 * DAY + 1800);
+        stage.expire(again);
+        stage.backfill(again + 10, "asker", span);
+        stage.sweep_each_minute(again + 60..again + 1800);
+        stage.play_to(again + 1800);
 
         let operations = stage.operations();
         let done: Vec<u64> = operations.iter().map(|operation| operation.progress.done).collect();
-        assert_eq!((done, twice(&stage)), (vec![0, 1], vec![]), "{operations:?}");
+        assert_eq!((done, stage.begun()), (vec![0, 1], vec![instant]), "{operations:?}");
     }
+}
+
+/// The same rule, of somebody who has found out in the last minute that an occurrence did not fire, and sleeps for two.
+///
+/// Removed (`made-once-for-longer`): what is made is on record for just as long. When he awoke nothing said that it had been made.
+#[test]
+fn who_is_slow_to_make_up_for_what_is_about_to_expire_makes_nothing_twice() {
+    let catch_up = CatchUp::Last { window: Duration::from_secs(30 * 86_400) };
+    let wish = kept_for_a_day(Wish { catch_up, ..Wish::every(SIX_HOURS, 60) });
+    let stage = Stage::new(wish, [sleeps_after("slow", "run", 120)]);
+    stage.create(0, "creator");
+    stage.change(10, "pauser", Change::Pause);
+    stage.backfill(HOUR, "asker", 60..61);
+    stage.sweep_each_minute(HOUR..2 * HOUR);
+    stage.play_to(2 * HOUR);
+    let closed = stage.records().into_iter().find(|run| run.key.is_occurrence()).expect("it did not fire");
+    let expires = i64::try_from(closed.expires_at().unwrap().since(moment(0)).as_secs()).unwrap();
+
+    stage.backfill(expires - 60, "slow", 60..61);
+    stage.expire(expires + 10);
+    stage.sweep_each_minute(expires..expires + 1800);
+    stage.play_to(expires + 1800);
+
+    assert_eq!((stage.operations().len(), stage.begun()), (2, vec![60]), "{:?}", stage.operations());
 }
 
 /// Rule **certain records**: what was kept for a day, by what the job said then, is no gap because the job says something else now. It was changed under
