@@ -106,7 +106,7 @@ pub struct Target {
     fails: AtomicBool,
 }
 
-/// What the functions do, in a box: a future that is none is compiled once more in each test that waits for it.
+/// What the functions do, in a box: what is in none is compiled once more in each test that waits for it.
 type Done<'a, T = ()> = BoxFuture<'a, T>;
 
 impl Stage {

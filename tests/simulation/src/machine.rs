@@ -109,7 +109,7 @@ impl World {
         Ok(())
     }
 
-    /// A hand for each hint, or as many as there are hands.
+    /// By a hand for each hint, or by as many as the setting says.
     fn receive(&self, process: &Arc<Process>, ports: &SimPorts, queues: &Queues) {
         let Some(hands) = self.setting().concurrency else {
             let receiving = self.clone().receiving(Arc::clone(process), ports.clone(), Arc::clone(queues));

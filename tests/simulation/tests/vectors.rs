@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
-use minutehand_simulation::client::Client;
 use minutehand_simulation::engine::Sim;
 use minutehand_simulation::fate::Fates;
 use minutehand_simulation::setting::Setting;
