@@ -20,7 +20,7 @@ export class Overview extends Construct {
     );
     dashboard.addWidgets(
       graph('How do they end?', ['succeeded', 'failed', 'timed_out', 'skipped', 'cancelled'].map((word) => measured.total(`runs_total.${word}`, EACH))),
-      graph('What is tried again, and what is dead?', ['retries_total.http_5xx', 'retries_total.timeout', 'retries_total.connect', 'retries_total.lost', 'dead_letters_total'].map((name) => measured.total(name, EACH))),
+      graph('What is tried again, and what is dead?', [...['http_5xx', 'connect', 'timeout_connect', 'timeout_first_byte', 'timeout_total', 'lost'].map((word) => `retries_total.${word}`), 'dead_letters_total'].map((name) => measured.total(name, EACH))),
     );
     dashboard.addWidgets(
       graph('For how long has the oldest dead letter waited? Seconds', [measured.of('dead_letters_oldest_seconds', 'Maximum', EACH, 'sweeper')]),

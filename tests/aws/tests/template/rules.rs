@@ -65,7 +65,7 @@ const EXCEPTIONS: [(&str, &[&str], &str); 8] = [
     (
         "CKV_AWS_173",
         FUNCTIONS,
-        "a key for variables: they are names and URLs, and the hash of a key; nothing in them is secret",
+        "a key for variables: Lambda's own encrypts them. All but OtlpHeaders are names, URLs and the hash of a key; that one opens the collector, and docs/operations.md says who can read it",
     ),
 ];
 
