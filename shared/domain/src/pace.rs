@@ -21,7 +21,7 @@ pub const HORIZON: Duration = Duration::from_secs(300);
 pub const RECOVERY: Duration = HORIZON;
 /// How long an orphaned timer waits before its second look: longer than any writer takes.
 pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
-/// How long whoever has found out that something may be made may take to make it, with clocks apart: far longer than any writer takes.
+/// The longest from reading that an occurrence did not fire to writing the run that makes up for it, clocks apart: far longer than any writer takes.
 pub const SLOWEST_MAKER: Duration = Duration::from_secs(86_400);
 /// How long nothing must be found of a tenant that is erased: longer than whoever had begun may write for it. That is who holds a lease (840 s
 /// and 30 s), or has found an orphan (15 minutes), and clocks apart.

@@ -81,8 +81,8 @@ enum Closed {
     Forgotten,
 }
 
-/// Rule **made once**: what made up for an occurrence, or was given up, is on record for as long as somebody may find out that it did not fire, and for as
-/// long again as whoever has found that out may take to make another.
+/// Rule **made once**: a run that made up for an occurrence, or was given up, is on record until nobody can find out any more that the occurrence did not
+/// fire, and then for as long as the slowest maker takes to write another run.
 pub(crate) fn made_once(kept: Kept, found_out_until: Moment) -> Kept {
     kept.at_least_until(found_out_until + pace::SLOWEST_MAKER)
 }

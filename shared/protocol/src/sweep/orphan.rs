@@ -70,8 +70,8 @@ pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKe
     if skip(ports, run, "scheduled", Skip::Abandoned, None).await? { erase(ports, timer).await } else { Ok(()) }
 }
 
-/// A run that is given up. Where it would have made up for an occurrence the next one that does is made under another key, and whoever finds neither
-/// makes a third: rule **made once**.
+/// The record of a run that is given up. The next run that makes up for the same occurrence has another key; so while that one counts, this record has to
+/// stand, or a run would be made under the first key after all: rule **made once**.
 async fn given_up<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Run, Fault> {
     let run = Run::new(tenant.clone(), key, Priority::Normal);
     if key.origin != Origin::Backfill {
