@@ -22,7 +22,7 @@ use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable as _, Storag
 use tokio::sync::{mpsc, oneshot, watch};
 
 pub use self::open::OpenError;
-use self::open::Opened;
+use self::open::{Lock, Opened};
 pub use self::restore::{RestoreError, Restored, check_backup, restore_backup};
 use self::writer::{Request, Writer};
 use super::backup::{BackupError, Header, Writing};
@@ -55,7 +55,7 @@ struct Committed {
     // After the snapshot, so that it is closed when nobody reads from it any more; and before the lock, so that others
     // find it closed.
     database: Database,
-    _lock: Option<fs::File>,
+    _lock: Option<Lock>,
 }
 
 /// What a store held at one instant, to be written into a backup. While it is held the file reuses none of its pages, and grows by what is
@@ -87,7 +87,7 @@ impl FileStore {
     pub fn compact(directory: &Path) -> Result<(u64, u64), OpenError> {
         let path = directory.join(open::FILE);
         let before = fs::metadata(&path)?.len();
-        let Opened { mut database, lock: _held } = open::in_directory(directory)?;
+        let Opened { lock: _held, mut database } = open::in_directory(directory)?;
         // A pass moves what it can; what is behind it then can be moved by the next.
         while database.compact().map_err(redb::Error::from)? {}
         drop(database);

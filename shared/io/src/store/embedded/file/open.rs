@@ -76,7 +76,18 @@ pub enum OpenError {
 /// An open database, and what keeps others out of its directory for as long as it is held.
 pub(super) struct Opened {
     pub(super) database: Database,
-    pub(super) lock: Option<fs::File>,
+    pub(super) lock: Option<Lock>,
+}
+
+/// The hold on a directory. It is let go of in words, as redb lets go of its own: a process that is started at this moment has a copy of every open
+/// file until it becomes another program, and the copy would keep the lock.
+pub(super) struct Lock(fs::File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Where it fails, closing the file lets go of it too.
+        drop(self.0.unlock());
+    }
 }
 
 pub(super) fn in_directory(directory: &Path) -> Result<Opened, OpenError> {
@@ -134,13 +145,13 @@ fn undamaged<T>(open: impl FnOnce() -> Result<T, OpenError>) -> Result<T, OpenEr
 }
 
 /// redb locks its own file; this lock also covers the time in which there is none yet.
-pub(super) fn lock(directory: &Path) -> Result<fs::File, OpenError> {
+pub(super) fn lock(directory: &Path) -> Result<Lock, OpenError> {
     let mut opening = fs::OpenOptions::new();
     taken(owner_only::open(opening.create(true).truncate(false).write(true), &directory.join(LOCK))?)
 }
 
 /// Where there is none nobody serves the directory: whoever does makes one first.
-fn lock_that_stands(directory: &Path) -> Result<Option<fs::File>, OpenError> {
+fn lock_that_stands(directory: &Path) -> Result<Option<Lock>, OpenError> {
     match fs::File::open(directory.join(LOCK)) {
         Ok(lock) => taken(lock).map(Some),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -148,12 +159,12 @@ fn lock_that_stands(directory: &Path) -> Result<Option<fs::File>, OpenError> {
     }
 }
 
-fn taken(lock: fs::File) -> Result<fs::File, OpenError> {
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
+fn taken(file: fs::File) -> Result<Lock, OpenError> {
+    match file.try_lock() {
+        Ok(()) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => Err(OpenError::Locked),
         // Some network file systems know no locks; redb's own is then all there is.
-        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(lock),
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(Lock(file)),
         Err(TryLockError::Error(error)) => Err(error.into()),
     }
 }
@@ -355,6 +366,20 @@ mod tests {
         let store = FileStore::open(there.path()).unwrap();
 
         assert_eq!(store.oldest_letter().await, Ok(Some(DUE + Duration::from_secs(2))));
+    }
+
+    /// A copy of the file as a process has it that is being started. Removed (`unlock`): the directory stays locked for as long as the copy is open.
+    #[test]
+    fn a_directory_is_let_go_of_though_a_starting_process_has_a_copy_of_its_lock() {
+        let there = tempfile::tempdir().unwrap();
+        let held = lock(there.path()).unwrap();
+        let copy = held.0.try_clone().unwrap();
+        assert!(matches!(lock(there.path()), Err(OpenError::Locked)));
+
+        drop(held);
+
+        assert!(lock(there.path()).is_ok());
+        drop(copy);
     }
 
     /// With the one raised and not the other, a refusal would send its reader to the release that refuses.
