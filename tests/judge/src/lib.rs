@@ -248,6 +248,8 @@ pub struct Record {
     pub unended_attempts: u32,
     /// By when it was to have ended, and when it was found not to have.
     pub sla: Option<(i64, Option<i64>)>,
+    /// When it has its turn in catching up, while it waits for that.
+    pub turn: Option<i64>,
 }
 
 /// A timer that is left at the end.

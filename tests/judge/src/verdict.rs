@@ -8,7 +8,7 @@ mod explaining;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Account, CHANGE_TOLERANCE, Call, Cost, Head, Job, Record, SKEW, Status, Violation};
+use crate::{Account, CHANGE_TOLERANCE, Call, Cost, Head, Job, Record, SKEW, Status, Timer, Violation};
 
 /// A run due this close to the end may still be under way.
 const UNSETTLED: i64 = 20 * 60_000;
@@ -233,10 +233,17 @@ impl<'a> Verdict<'a> {
         }
     }
 
+    /// A turn in catching up may lie hours ahead: who misses one goes behind all who have one.
+    fn waits_for_its_turn(&self, record: &Record) -> bool {
+        let Some(turn) = record.turn.filter(|turn| *turn > self.account.end) else { return false };
+        let is_its_own = |timer: &&Timer| (timer.job, timer.instant, timer.due) == (record.job, record.instant, turn);
+        self.account.timers.iter().filter(is_its_own).any(|timer| timer.reachable)
+    }
+
     fn every_record_is_settled(&mut self) {
         let settled = self.account.end - UNFINISHED;
         for record in self.account.records.iter().filter(|record| record.instant < settled) {
-            if !FINISHED.contains(&record.status.as_str()) {
+            if !FINISHED.contains(&record.status.as_str()) && !self.waits_for_its_turn(record) {
                 self.report("every run comes to its end", record.job, record.instant, record.status.clone());
             }
             if record.unended_attempts > 0 {

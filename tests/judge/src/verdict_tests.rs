@@ -46,6 +46,7 @@ fn record() -> Record {
         attempts: vec![1],
         unended_attempts: 0,
         sla: None,
+        turn: None,
     }
 }
 
@@ -475,4 +476,19 @@ fn what_was_put_off_before_a_pause_outlives_it() {
     assert!(!begun(Some(T + 20_000)));
     assert!(begun(Some(T + 40_000)), "in the pause");
     assert!(begun(None));
+}
+
+/// Whoever misses a turn goes behind all who have one. Its timer says that it is not forgotten.
+#[test]
+fn a_run_whose_turn_is_still_to_come_has_not_ended_where_its_timer_stands() {
+    let broken = |turn: i64, due: i64| {
+        let waiting = Record { status: "scheduled".into(), turn: Some(turn), ..record() };
+        let timer = Timer { job: 1, instant: T + 60_000, due, link: false, reachable: true };
+        let account = Account { records: vec![waiting], timers: vec![timer], ..clean() };
+        rules(&account).contains(&"every run comes to its end")
+    };
+
+    assert!(!broken(END + 1, END + 1));
+    assert!(broken(END - 1, END - 1), "it has had its turn");
+    assert!(broken(END + 1, END + 2), "nobody comes at its turn");
 }

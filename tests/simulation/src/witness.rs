@@ -220,6 +220,7 @@ fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> j
         sla: run.sla.map(|sla| (sla.until.millis(), sla.missed.map(Moment::millis))),
         unended_attempts: u32::try_from(attempts.iter().filter(|a| a.ended.is_none()).count()).unwrap_or(u32::MAX),
         attempts: attempts.iter().map(|attempt| attempt.number).collect(),
+        turn: run.made_up.filter(|_| run.is_put_off()).map(|made_up| made_up.turn.millis()),
     }
 }
 

@@ -71,6 +71,7 @@ fn told(run: &Value, job: u32, manual: u64) -> Read {
         attempts: attempts.iter().map(number).collect(),
         unended_attempts: u32::try_from(attempts.iter().filter(|a| a["finished_at"].is_null()).count()).unwrap(),
         sla: None,
+        turn: None,
     };
     let lost = attempts.iter().filter(|attempt| attempt["outcome"] == "lost").count();
     Read { run_id: text(run, "run_id"), record, lost }
