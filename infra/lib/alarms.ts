@@ -70,10 +70,10 @@ export class Alarms extends Construct {
     this.budget();
     const began = measured.of('run_lag_seconds', 'Maximum', minutes(1), 'executor', 'critical');
     const critical = this.props.stack.lanes.filter(({ priority }) => priority === 'critical');
-    const waits = measured.of('worker_wait_seconds', 'Maximum', minutes(1), 'executor', 'critical');
+    const waits = ['worker_wait_seconds', 'unattended_seconds'].map((name) => measured.of(name, 'Maximum', minutes(1), 'executor', 'critical'));
     this.whole('CriticalWaits', 'page', 'A critical run began more than 30 s late, or nobody takes it', [
       this.part('CriticalWaits', 'BeganLate', { metric: began, above: 30, of: 5, bad: 1 }),
-      this.part('CriticalWaits', 'AwaitsWorker', { metric: waits, above: 30, of: 5, bad: 1 }),
+      this.part('CriticalWaits', 'AwaitsWorker', { metric: longest('seconds that it has waited', waits, minutes(1)), above: 30, of: 5, bad: 1 }),
       this.part('CriticalWaits', 'NotTaken', { metric: untaken(namesOf(critical)), above: 0, ...untakenFor(2) }),
     ]);
     const missed = measured.total('skipped_total.missed', minutes(5));
@@ -98,13 +98,14 @@ export class Alarms extends Construct {
 
   /**
    * An age is measured by a pass: of shards that were handed out to nobody only their queue tells. What is in it expires after ten minutes, without
-   * becoming a dead letter, so seven are looked at; and where each shard is the tick's own it is empty.
+   * becoming a dead letter, so seven are looked at; and where each shard is the tick's own it is empty. Passes that are late by minutes are as far apart:
+   * two of seven minutes have one each, up to five minutes apart, behind which TelemetryMissing rings.
    */
   private sweeps(): void {
     const { measured } = this;
     const age = measured.of('sweep_age_seconds', 'Maximum', minutes(1), 'sweeper');
     this.whole('SweepBehind', 'page', 'Passes over a shard are more than two minutes apart, or nobody sweeps the shards that were handed out', [
-      this.part('SweepBehind', 'Late', { metric: age, above: 120, of: 3, bad: 2 }),
+      this.part('SweepBehind', 'Late', { metric: age, above: 120, of: 7, bad: 2 }),
       this.part('SweepBehind', 'NotTaken', { metric: untaken([this.props.stack.sweepsQueue]), above: 0, ...untakenFor(5) }),
     ]);
     const passes = measured.of('sweep_age_seconds', 'SampleCount', minutes(1), 'sweeper');
@@ -157,8 +158,9 @@ export class Alarms extends Construct {
     this.alarm('SlaMissed', 'ticket', 'Runs had not ended by when they were to have', { metric: measured.total('sla_missed_total', minutes(15)), above: 0 });
     this.alarm('WorkflowsStalled', 'ticket', 'A workflow has made no progress for 15 minutes, and waits for nothing', { metric: measured.total('workflow_stalls_total', minutes(15)), above: 0 });
     this.alarm('NotificationsFailing', 'ticket', 'Messages of notifications were given up', { metric: measured.total('notifications_total.failed', minutes(15)), above: 0 });
-    const failed = measured.byPriority('runs_total.failed', 'Sum', minutes(60));
-    const succeeded = measured.byPriority('runs_total.succeeded', 'Sum', minutes(60));
+    // What workers carry out ends in the API.
+    const ended = (word: string) => [...measured.byPriority(`runs_total.${word}`, 'Sum', minutes(60)), measured.of(`runs_total.${word}`, 'Sum', minutes(60), 'api')];
+    const [failed, succeeded] = [ended('failed'), ended('succeeded')];
     const usingMetrics = named('ended', [...failed, ...succeeded]);
     const ids = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
     const [bad, all] = [ids.slice(0, failed.length).join(' + '), ids.join(' + ')];
@@ -168,34 +170,22 @@ export class Alarms extends Construct {
       period: minutes(60),
       label: 'failed, in percent',
     });
-    this.unusual('FailuresUnusual', 'More runs fail than in the weeks before', share, 4);
+    this.unusual('FailuresUnusual', 'More runs fail than in the weeks before', { metric: share, of: 2 });
   }
 
   private workers(): void {
     const { measured } = this;
-    // A run that waits is looked at up to an hour after the last time: two hours hold one of the looks, at any time. Who is back before the one at four
-    // minutes was restarted.
-    const unattended = measured.total('unattended_runs_total', minutes(5), ['executor']);
-    const waits = named('waits', measured.byPriority('worker_wait_seconds', 'Maximum', minutes(5)));
-    const longest = `MAX([${Object.keys(waits).map((id) => `FILL(${id}, 0)`).join(', ')}])`;
-    const behind = new MathExpression({ expression: longest, usingMetrics: waits, period: minutes(5), label: 'seconds that a run has waited for a worker' });
-    const nobody = this.whole('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive that takes them', [
-      AlarmRule.allOf(
-        this.part('PoolUnattended', 'Nobody', { metric: unattended, above: 0, of: 25, bad: 1 }),
-        this.part('PoolUnattended', 'Waits', { metric: behind, above: 239, of: 25, bad: 1 }),
-      ),
-    ]);
-    // Where nobody is alive this would say nothing more.
-    this.whole('PoolBehind', 'ticket', 'Runs have waited for a worker for more than five minutes, though some are alive', [
-      AlarmRule.allOf(
-        this.part('PoolBehind', 'Waits', { metric: behind, above: 300, of: 25, bad: 1 }),
-        AlarmRule.not(AlarmRule.fromAlarm(nobody, AlarmState.ALARM)),
-      ),
-    ]);
+    // A run that waits is looked at up to an hour after the last time: two hours hold one of the looks, at any time. Who is back within three minutes was
+    // restarted.
+    const waited = (label: string, name: string) => longest(label, measured.byPriority(name, 'Maximum', minutes(5)), minutes(5));
+    const unattended = waited('seconds that nobody was there', 'unattended_seconds');
+    this.alarm('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive that takes them', { metric: unattended, above: 180, of: 25, bad: 1 });
+    const behind = waited('seconds that a run has waited for a worker', 'worker_wait_seconds');
+    this.alarm('PoolBehind', 'ticket', 'Runs have waited for a worker for more than five minutes, though some are alive', { metric: behind, above: 300, of: 25, bad: 1 });
     const lost = measured.total('heartbeats_lost_total', minutes(15));
     this.alarm('HeartbeatsLost', 'ticket', 'Workers were heard of no more while they had runs', { metric: lost, above: 5 });
     const rescued = measured.total('leases_rescued_total', minutes(30));
-    this.unusual('RescuesUnusual', 'More attempts are taken up by others than in the weeks before', rescued, 4);
+    this.unusual('RescuesUnusual', 'More attempts are taken up by others than in the weeks before', { metric: rescued, of: 1, above: 5 });
   }
 
   private limits(): void {
@@ -298,18 +288,26 @@ export class Alarms extends Construct {
     return alarm;
   }
 
-  /** Above what the metric was in the two weeks before, by so many of its deviations. */
-  private unusual(name: string, what: string, metric: IMetric, deviations: number): void {
-    const alarm = new AnomalyDetectionAlarm(this, name, {
-      alarmName: this.named(name),
-      alarmDescription: this.described(name, what),
+  /**
+   * Above what the metric was in the two weeks before, by four of its deviations; and, where `above` says so, above that: where there were none for weeks a
+   * single one is unusual, and nothing to look at.
+   */
+  private unusual(name: string, what: string, { metric, of, above }: { metric: IMetric; of: number; above?: number }): void {
+    const alone = above === undefined;
+    const alarm = new AnomalyDetectionAlarm(this, alone ? name : `${name}Band`, {
+      alarmName: this.named(alone ? name : `${name}-Band`),
+      alarmDescription: alone ? this.described(name, what) : `A part of ${name}: it tells nobody by itself`,
       metric,
-      stdDevs: deviations,
+      stdDevs: 4,
       comparisonOperator: ComparisonOperator.GREATER_THAN_UPPER_THRESHOLD,
-      evaluationPeriods: 2,
+      evaluationPeriods: of,
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
-    this.told(alarm, 'ticket');
+    if (alone) {
+      return this.told(alarm, 'ticket');
+    }
+    const some = this.part(name, 'Some', { metric, above, of, bad: of });
+    this.whole(name, 'ticket', what, [AlarmRule.allOf(AlarmRule.fromAlarm(alarm, AlarmState.ALARM), some)]);
   }
 
   private named(name: string): string {
@@ -339,6 +337,13 @@ function looked(condition: Condition) {
     datapointsToAlarm: bad,
     treatMissingData: missing,
   };
+}
+
+/** The longest of these spans; 0 where nothing was measured. */
+function longest(label: string, parts: readonly IMetric[], period: Duration): IMetric {
+  const usingMetrics = named(label, parts);
+  const expression = `MAX([${Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`).join(', ')}])`;
+  return new MathExpression({ expression, usingMetrics, period, label });
 }
 
 /** How old the oldest hint is where it is older than this and grows older; 0 where all is well. */

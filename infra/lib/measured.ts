@@ -33,7 +33,7 @@ export class Measured {
     return combined(parts, period, name);
   }
 
-  /** The worst of all that begin runs. */
+  /** The worst of all priorities. */
   worstStart(statistic: string, period: Duration): IMetric {
     const label = `run_lag_seconds ${statistic}`;
     const usingMetrics = named(label, this.starts(statistic, period));
@@ -55,10 +55,8 @@ export class Measured {
     });
   }
 
-  /** Of all that begin runs: the executor, and the API for workers. */
   private starts(statistic: string, period: Duration): Metric[] {
-    const name = 'run_lag_seconds';
-    return [...this.byPriority(name, statistic, period), this.of(name, statistic, period, 'api')];
+    return this.byPriority('run_lag_seconds', statistic, period);
   }
 }
 

@@ -24,7 +24,10 @@ export class Overview extends Construct {
     );
     dashboard.addWidgets(
       graph('For how long has the oldest dead letter waited? Seconds', [measured.of('dead_letters_oldest_seconds', 'Maximum', EACH, 'sweeper')]),
-      graph('For how long did what was found waiting for a worker wait? Seconds', measured.byPriority('worker_wait_seconds', 'Maximum', EACH)),
+      graph('For how long does what workers take wait? Seconds', [
+        measured.of('run_lag_stage_seconds.take', 'Maximum', EACH, 'api'),
+        ...['worker_wait_seconds', 'unattended_seconds'].flatMap((name) => measured.byPriority(name, 'Maximum', EACH)),
+      ]),
     );
     dashboard.addWidgets(
       graph('What waits? Seconds that the oldest message of a queue is old', stack.lanes.map(({ queueName }) => of('AWS/SQS', 'ApproximateAgeOfOldestMessage', { QueueName: queueName }, 'Maximum', EACH))),

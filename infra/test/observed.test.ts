@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -148,6 +148,35 @@ test('shards that are handed out to nobody ring, and those that wait for seconds
   assert.deepEqual([...rule.matchAll(/SweepBehind(Late|NotTaken)/g)].map(([, part]) => part).sort(), ['Late', 'NotTaken']);
 });
 
+/** Passes that are three minutes apart are late in one minute of three. Tried: two of three minutes, which never were. */
+test('passes that are late by minutes ring though no two minutes in a row have one', () => {
+  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-SweepBehind-Late')!;
+  const rings = (each: number, until: number) =>
+    Array.from({ length: 30 }, (_, minute) => minute).some((minute) => {
+      const late = Array.from({ length: Properties['EvaluationPeriods'] }, (_, back) => minute - back).filter((at) => at >= 0 && at <= until && at % each === 0);
+      return late.length >= Properties['DatapointsToAlarm'];
+    });
+  assert.deepEqual([3, 4, 5].map((each) => rings(each, 30)), [true, true, true]);
+  assert.ok(!rings(3, 0), 'one that is late is no sweep that is behind');
+});
+
+/** Where there were none for weeks, one is beyond every band. */
+test('a single rescue in weeks tells nobody', () => {
+  const resources = over();
+  const [whole] = ofType(resources, 'AWS::CloudWatch::CompositeAlarm').filter(({ Properties }) => Properties['AlarmName'] === 'prod-RescuesUnusual');
+  const rule = JSON.stringify(whole!.Properties['AlarmRule']);
+  assert.match(rule, /RescuesUnusualBand.*AND.*RescuesUnusualSome/);
+  const some = ofType(resources, 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-RescuesUnusual-Some')!;
+  assert.deepEqual([some.Properties['Threshold'], some.Properties['EvaluationPeriods']], [5, 1]);
+});
+
+/** What workers carry out ends in the API, and not in the executor. */
+test('failures of what workers carry out are among all failures', () => {
+  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-FailuresUnusual')!;
+  const words = Properties['Metrics'].filter((metric: any) => metric.MetricStat).map(({ MetricStat: { Metric } }: any) => `${Metric.MetricName} ${Metric.Dimensions.map(({ Value }: any) => Value).join(' ')}`);
+  assert.deepEqual(words.filter((word: string) => word.endsWith(' api')), ['runs_total.failed api', 'runs_total.succeeded api']);
+});
+
 /** A share of each priority's own would have one late start of three wake somebody. */
 test('late starts are a share of all of them', () => {
   const burns = ofType(over(), 'AWS::CloudWatch::Alarm').filter(({ Properties }) => Properties['AlarmName'].startsWith('prod-StartBudgetBurns-'));
@@ -224,10 +253,31 @@ test('an executor that gives back all that it takes rings, and one that gives ba
 
 /** The hint of what waits for a worker is used up: no queue says that it waits. */
 test('what waits for a worker rings, though its pool has one', () => {
-  assert.equal(worthOf('prod-PoolBehind-Waits', (_, { priority }) => (priority === 'low' ? 480 : 0)), 480);
-  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-CriticalWaits-AwaitsWorker')!;
-  const dimensions = Object.fromEntries(Properties['Dimensions'].map(({ Name, Value }: any) => [Name, Value]));
-  assert.deepEqual([Properties['MetricName'], Properties['Threshold'], dimensions], ['worker_wait_seconds', 30, { function: 'executor', priority: 'critical' }]);
+  const waits = (alarm: string, name: string, of: string) =>
+    worthOf(`prod-${alarm}`, (metric, dimensions) => (metric === name && dimensions['function'] === 'executor' && dimensions['priority'] === of ? 480 : 0));
+  assert.deepEqual([waits('PoolBehind', 'worker_wait_seconds', 'low'), waits('PoolBehind', 'unattended_seconds', 'low')], [480, 0]);
+  assert.deepEqual([waits('PoolUnattended', 'unattended_seconds', 'low'), waits('PoolUnattended', 'worker_wait_seconds', 'low')], [480, 0]);
+  for (const name of ['worker_wait_seconds', 'unattended_seconds']) {
+    assert.deepEqual([waits('CriticalWaits-AwaitsWorker', name, 'critical'), waits('CriticalWaits-AwaitsWorker', name, 'high')], [480, 0]);
+  }
+});
+
+/**
+ * At the list prices of us-east-1: 0.10 for each metric that an alarm looks at, of a band three (the metric and the two edges), 0.50 for a composite alarm and 3 for a
+ * dashboard.
+ */
+test('what the alarms cost a month is said', () => {
+  const resources = over();
+  const alarms = ofType(resources, 'AWS::CloudWatch::Alarm').map(({ Properties }) => Properties);
+  const looked = alarms.map((alarm) => {
+    const metrics = (alarm['Metrics'] ?? [null]).filter((metric: any) => metric === null || metric.MetricStat).length;
+    return metrics * (alarm['ThresholdMetricId'] ? 3 : 1);
+  });
+  const [metrics, composites] = [looked.reduce((sum, count) => sum + count, 0), ofType(resources, 'AWS::CloudWatch::CompositeAlarm').length];
+  const dollars = Math.round(0.1 * metrics + 0.5 * composites + 3);
+  const said = readFileSync(join(dirname(TEMPLATE), 'infra/README.md'), 'utf8').replaceAll(/\s+/g, ' ');
+  const wanted = `${alarms.length} alarms over ${metrics} metrics, ${composites} of several of them, and a dashboard: some $${dollars} a month`;
+  assert.ok(said.includes(wanted), `infra/README.md: ${wanted}`);
 });
 
 /** Numbers, brackets and the four operators, as CloudWatch computes them. */
@@ -387,21 +437,20 @@ test('around the template nothing of it changes, and names lead to it', () => {
 
 /** Tried: 11 periods, in which the alarm of one run ends and begins with each hour; any two looks, of which two restarts within two hours woke somebody. */
 test('a pool with one run rings on between the looks at it, and one that was restarted does not ring', () => {
-  const parts = ['Nobody', 'Waits'].map((part) => ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === `prod-PoolUnattended-${part}`)!.Properties);
-  const period = parts[0]!['Metrics'].find((metric: any) => metric.MetricStat).MetricStat.Period / 60;
-  const ringing = (looks: readonly { at: number; waited: number }[]) => (now: number) =>
-    parts.every((part, nth) => {
-      const worth = (at: number) => Math.max(0, ...looks.filter((look) => Math.floor(look.at / period) === at).map((look) => [1, look.waited * 60][nth]!));
-      const periods = Array.from({ length: part['EvaluationPeriods'] }, (_, back) => now - back);
-      return periods.filter((at) => worth(at) > part['Threshold']).length >= part['DatapointsToAlarm'];
-    });
+  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-PoolUnattended')!;
+  const period = Properties['Metrics'].find((metric: any) => metric.MetricStat).MetricStat.Period / 60;
+  const ringing = (looks: readonly { at: number; waited: number }[]) => (now: number) => {
+    const worth = (at: number) => Math.max(0, ...looks.filter((look) => Math.floor(look.at / period) === at).map((look) => look.waited * 60));
+    const periods = Array.from({ length: Properties['EvaluationPeriods'] }, (_, back) => now - back);
+    return periods.filter((at) => worth(at) > Properties['Threshold']).length >= Properties['DatapointsToAlarm'];
+  };
   const waits = [0.5, 1, 2, 4, 8, 16, 32, 64, ...Array.from({ length: 22 }, (_, hour) => 124 + 60 * hour)];
   for (let shift = 0; shift < period; shift += 0.5) {
     const rings = ringing(waits.map((waited) => ({ at: waited + shift, waited })));
     const [first, last] = [4, waits.at(-1)!].map((minute) => Math.floor((minute + shift) / period));
     const quiet = Array.from({ length: last! - first! }, (_, index) => first! + index).filter((at) => !rings(at));
     assert.deepEqual(quiet, [], `begun ${shift} minutes into a period`);
-    assert.ok(!rings(last! + parts[0]!['EvaluationPeriods']), 'and it ends');
+    assert.ok(!rings(last! + Properties['EvaluationPeriods']), 'and it ends');
   }
   const restarts = ringing([0, 7, 20].flatMap((began) => [0.5, 1, 2].map((waited) => ({ at: began + waited, waited }))));
   assert.ok(!Array.from({ length: 30 }, (_, at) => at).some(restarts));

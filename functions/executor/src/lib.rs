@@ -210,9 +210,9 @@ fn may_still_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> bool {
 }
 
 async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun, payload: Option<&Json>) -> Answer {
-    let ClaimedRun { run, order, material, hint, .. } = claimed;
+    let ClaimedRun { run, ready, order, material, hint, .. } = claimed;
     let now = ports.clock().now();
-    ports.events().emit(&Happened::Called { run, sent: hint.sent, now });
+    ports.events().emit(&Happened::Called { run, ready: *ready, sent: hint.sent, now });
     let call = Call {
         target: &order.target,
         tenant: &run.tenant,

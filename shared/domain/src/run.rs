@@ -473,6 +473,20 @@ impl Run {
         since.unwrap_or(self.key.at)
     }
 
+    /// Since when its first attempt could begin, or could have been looked for a place; none where it has begun or waits, and of what was not to begin
+    /// at once: behind other runs, when there is something to tell, or among many that somebody asked for together. Of what was put off, the wait for
+    /// its turn is left out: it is as late as it was when somebody found it, and as it is behind its turn.
+    pub fn ready_since(&self) -> Option<Moment> {
+        let is_one_of_many = self.made.is_some();
+        let is_behind_others =
+            matches!(self.key.origin, Origin::Task | Origin::Callback | Origin::Notification | Origin::Resume);
+        let State::Scheduled { due } = self.state else { return None };
+        if self.fence > 0 || is_behind_others || is_one_of_many {
+            return None;
+        }
+        Some(self.made_up.map_or(due, |made_up| due - made_up.since.since(self.key.at)))
+    }
+
     /// The run that makes up for an occurrence: due when it is made, and to have ended as long after that as its job says.
     #[must_use]
     pub fn backfilled(self, priority: Priority, made: Made) -> Self {

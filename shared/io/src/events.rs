@@ -9,6 +9,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::job::Job;
 use minutehand_domain::pool::PoolName;
+use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Run;
 use minutehand_domain::run::effect::Effect;
 
@@ -46,8 +47,10 @@ pub enum Event<'a> {
     SlaMissed { run: &'a Run },
     /// Somebody was about to make an effect of a run that was claimed before.
     EffectPrevented { effect: &'a Effect },
-    /// The target of a run is about to be called; by a hint that was sent then, where it says so.
-    Called { run: &'a Run, sent: Option<Moment>, now: Moment },
+    /// Somebody has come to a run that could begin since then: it has begun, or what it waits for now is nobody's hands.
+    Reached { priority: Priority, since: Moment, now: Moment },
+    /// The target of a run is about to be called, which could have been claimed since `ready`; by a hint that was `sent` then, where it says so.
+    Called { run: &'a Run, ready: Option<Moment>, sent: Option<Moment>, now: Moment },
     /// It has answered, or not in time.
     Answered { target: &'static str, outcome: &'static str, took: Duration },
     /// A pass over a shard begins, so long after the last one that came to its end began.
@@ -60,10 +63,10 @@ pub enum Event<'a> {
     Prevented { by: Layer },
     /// A request was refused, since its tenant has as much as it may have.
     Refused { over: Over },
-    /// A run was found waiting for a worker, for so long by now.
+    /// A run was found waiting for a worker, for so long by now, while one is alive that could carry it out.
     AwaitsWorker { run: &'a Run, waited: Duration },
-    /// And no worker of its pool is alive that could carry it out.
-    Unattended { run: &'a Run, pool: &'a PoolName },
+    /// It waits while none of its pool is alive that could, and for so long no such one was heard of.
+    Unattended { run: &'a Run, pool: &'a PoolName, silent: Duration },
     /// A hint is given back, since what says whether it may be carried out, or what its call needs, cannot be reached.
     GivenBack,
 }
@@ -146,7 +149,8 @@ impl Events for Log {
                 tracing::info!(tenant = effect.tenant.as_str(), run = %effect.run, effect = %effect.name, "an effect was claimed before");
             }
             // Measured, and said by what comes of it.
-            Event::Called { .. }
+            Event::Reached { .. }
+            | Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }
             | Event::Unreadable { .. }
@@ -155,7 +159,7 @@ impl Events for Log {
             | Event::Refused { .. }
             | Event::AwaitsWorker { .. }
             | Event::GivenBack => {}
-            Event::Unattended { run, pool } => {
+            Event::Unattended { run, pool, .. } => {
                 tracing::warn!(
                     tenant = run.tenant.as_str(), job = %run.key.job, run = %run.key, pool = pool.as_str(),
                     "a run waits for a worker, and its pool has none for it"

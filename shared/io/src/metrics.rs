@@ -30,6 +30,8 @@ pub enum Kind {
 
 /// The promise is one second.
 const LAGS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0];
+/// What waits is told of from half a minute on.
+const WAITS: &[f64] = &[30.0, 60.0, 180.0, 300.0, 900.0, 3600.0];
 /// A call lasts up to fourteen minutes.
 const CALLS: &[f64] = &[0.005, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 300.0, 840.0];
 /// Passes are a minute apart on AWS and a second in one process.
@@ -79,9 +81,9 @@ metrics! {
     RETRIES: "minutehand_retries_total", Kind::Counter, ["error", "attempt"],
         "Attempts after which another was due, by what they died of and by their number (`4` is the fourth or a later one). `lost`: their lease ran out, or was handed back; `other`: a code of a target or a worker.";
     START_LAG: "minutehand_run_lag_seconds", Kind::Seconds(LAGS), ["priority"] from PRIORITIES,
-        "From when a run was due until it was claimed the first time. Without tasks, callbacks and resumed runs, which begin behind others, and what is made up for.";
+        "From when a run was due until somebody came to it: it began, was offered to the workers of its pool, or has to wait for a place or for its turn; and from that turn on anew. Without what was not to begin at once: tasks, callbacks, what is resumed, and what an operation asked for.";
     START_LAG_STAGES: "minutehand_run_lag_stage_seconds", Kind::Seconds(LAGS), ["stage"],
-        "Of the same runs, where a target was called: `dispatch` until its hint was sent, which it is anew after a wait for a place; `claim` until it was claimed; `call` until its target was called, the hook before it included.";
+        "Of the same runs, where a target was called: `dispatch` until its hint was sent; `claim` until it was claimed; `call` until its target was called, the hook before it included. And `take`: until a worker took it.";
     CALLS_MADE: "minutehand_call_seconds", Kind::Seconds(CALLS), ["target", "outcome"], "How long calls of targets took, by the kind of target and how they went.";
     PREVENTED: "minutehand_duplicates_prevented_total", Kind::Counter, ["layer"] from LAYERS,
         "What would have been done twice and was not, by what prevented that: the idempotency key of a request, the claim of a run, the fence of an attempt, the ledger of effects.";
@@ -89,10 +91,10 @@ metrics! {
     LEASES_RESCUED: "minutehand_leases_rescued_total", Kind::Counter, [], "Attempts whose lease ran out or was handed back, and that somebody else took up.";
     HEARTBEATS_LOST: "minutehand_heartbeats_lost_total", Kind::Counter, [],
         "Leases of workers, and of targets that had taken a run on, which ran out without a sign of life; of `minutehand_retries_total` the part whose holders live elsewhere.";
-    WORKER_WAITS: "minutehand_worker_wait_seconds", Kind::Seconds(LAGS), ["priority"] from PRIORITIES,
-        "For how long runs had waited for a worker that were found waiting for half a minute or longer; each again a minute later, and two, four, up to sixty.";
-    UNATTENDED: "minutehand_unattended_runs_total", Kind::Counter, [],
-        "Of these, runs while no worker of their pool was alive that takes their handler.";
+    WORKER_WAITS: "minutehand_worker_wait_seconds", Kind::Seconds(WAITS), ["priority"] from PRIORITIES,
+        "For how long runs had waited for a worker, though one of their pool was alive that takes their handler: of those that were found waiting for half a minute or longer; each again a minute later, and two, four, up to sixty.";
+    UNATTENDED: "minutehand_unattended_seconds", Kind::Seconds(WAITS), ["priority"] from PRIORITIES,
+        "At the same looks, where no worker of their pool was alive that takes their handler: for how long none was heard of, while they waited.";
     GIVEN_BACK: "minutehand_hints_given_back_total", Kind::Counter, [],
         "Hints that an executor could not carry out, as the table, or what their calls need, could not be reached; they come again.";
     SLA_MISSED: "minutehand_sla_missed_total", Kind::Counter, [], "Runs found not to have ended by when their job says that they are to have.";

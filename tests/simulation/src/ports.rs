@@ -925,6 +925,10 @@ impl Events for Port {
             Event::AwaitsWorker { .. } => self.world.sim().count("run awaits a worker"),
             Event::Unattended { .. } => self.world.sim().count("run unattended"),
             Event::GivenBack => self.world.sim().count("hint given back"),
+            Event::Reached { since, now, .. } => {
+                let is_late = now.since(*since) > Duration::from_secs(5);
+                self.world.sim().count(if is_late { "run reached late" } else { "run reached" });
+            }
             Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }

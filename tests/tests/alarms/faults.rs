@@ -109,7 +109,7 @@ fn workers_that_are_gone_are_told_of() {
     for second in (MINUTE..END * MINUTE).step_by(2).filter(|second| !FAULT.contains(&(second / MINUTE))) {
         host.stage.take_and_complete(second, "worker");
     }
-    rings("worker", &host.played(), &["PoolUnattended", "StartBudgetBurns"]);
+    rings("worker", &host.played(), &["PoolUnattended"]);
 }
 
 #[test]

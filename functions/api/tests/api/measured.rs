@@ -3,13 +3,29 @@
 use minutehand_api::{Keyring, Metrics, TargetCheck};
 use minutehand_domain::run::ErrorCode;
 use prometheus::Registry;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::{ACME_KEY, OTHER_KEY, World, acme, failed, other, succeeded};
+use crate::leases::Held;
+use crate::world::{ACME_KEY, Answer, OTHER_KEY, World, acme, failed, other, succeeded};
 
 impl World {
     fn counted(&self, name: &str) -> u64 {
         self.ports.measured.of(name)
+    }
+
+    /// The seconds that runs were found to have waited, while a worker of their pool was alive and while none was.
+    fn waited(&self) -> [u64; 2] {
+        ["worker_wait_seconds normal", "unattended_seconds normal"].map(|name| self.counted(name))
+    }
+
+    async fn asks(&self, worker: &str, lease_seconds: u32, handlers: Value) -> Answer {
+        let mut asks = json!({"pool": "web1", "worker_id": worker, "wait_seconds": 0, "lease_seconds": lease_seconds});
+        if !handlers.is_null() {
+            asks["handlers"] = handlers;
+        }
+        let answer = self.post("/v1/leases", asks).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer
     }
 
     async fn says(&self, lines: &[&str]) {
@@ -74,33 +90,68 @@ async fn what_a_quota_refuses_is_counted_by_what_there_was_too_much_of() {
 async fn a_run_that_waits_for_workers_is_unattended_where_none_of_its_pool_is_alive_that_takes_it() {
     let world = World::new();
     world.ready(json!({})).await;
-    assert_eq!(world.counted("unattended_runs"), 0, "it has just come");
+    assert_eq!(world.waited(), [0, 0], "it has just come");
 
     world.pass(61);
     world.offer().await;
-    assert_eq!(world.counted("unattended_runs"), 1);
+    assert_eq!(world.waited(), [0, 61]);
 
     // Somebody asks who can do something else: a sign of life of the pool, and nothing for this run.
-    world.post("/v1/leases", json!({"pool": "web1", "worker_id": "w", "wait_seconds": 0, "handlers": ["other"]})).await;
+    world.asks("w", 30, json!(["other"])).await;
     world.pass(60);
-    world.post("/v1/leases", json!({"pool": "web1", "worker_id": "w", "wait_seconds": 0, "handlers": ["other"]})).await;
+    world.asks("w", 30, json!(["other"])).await;
     world.pass(1);
     world.offer().await;
-    assert_eq!(world.counted("unattended_runs"), 3, "at two looks more");
+    assert_eq!(world.waited(), [0, 61 + 122 + 122], "at two looks more");
 }
 
 /// Removed: the look at the pool's workers.
 #[tokio::test]
 async fn a_run_that_waits_while_somebody_of_its_pool_is_alive_waits_for_a_busy_one() {
     let world = World::new();
-    let asks = json!({"pool": "web1", "worker_id": "w", "wait_seconds": 0, "lease_seconds": 600});
-    assert_eq!(world.post("/v1/leases", asks).await.status, 200);
+    world.asks("w", 600, Value::Null).await;
     world.ready(json!({})).await;
 
     world.pass(61);
     world.offer().await;
 
-    assert_eq!(world.counted("unattended_runs"), 0, "it is busy, and that is another thing");
+    assert_eq!(world.waited(), [61, 0], "it is busy, and that is another thing");
+}
+
+/// A run had waited behind a busy worker when that died. Removed: when one was last heard of.
+#[tokio::test]
+async fn a_pool_has_been_without_workers_for_as_long_as_none_was_heard_of() {
+    let world = World::new();
+    world.ready(json!({"timeout_seconds": 3600})).await;
+    let held = Held(world.asks("busy", 60, Value::Null).await.listed("leases")[0].clone());
+    world.ready(json!({})).await;
+    for _ in 0..10 {
+        world.pass(50);
+        assert_eq!(world.say(&held, "heartbeat", json!({})).await.status, 200);
+    }
+
+    world.pass(200);
+    world.offer().await;
+
+    let [attended, silent] = world.waited();
+    assert!(attended == 0 && (200..=250).contains(&silent), "{attended} {silent}");
+}
+
+/// Workers that were restarted under new names are listed for a day. Removed: that a page is read on.
+#[tokio::test]
+async fn a_pool_is_attended_by_who_is_alive_behind_many_that_are_gone() {
+    let world = World::new();
+    for number in 0..150 {
+        world.asks(&format!("gone-{number}"), 5, Value::Null).await;
+    }
+    world.pass(3600);
+    world.asks("alive", 600, Value::Null).await;
+    world.ready(json!({})).await;
+
+    world.pass(61);
+    world.offer().await;
+
+    assert_eq!(world.waited(), [61, 0]);
 }
 
 /// Removed: whose lease it was, and whether it had run out.

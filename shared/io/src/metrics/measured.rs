@@ -60,7 +60,11 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
     match *event {
         Event::Job { what, .. } => add(&JOB_CHANGES, &[what], 1.0),
         Event::Run { run, from, was, now } => measure_run(run, from, was, now, add),
-        Event::Called { run, sent, now } => measure_stages(run, sent, now, add),
+        Event::Reached { priority, since, now } => {
+            add(&START_LAG, &[priority.as_str()], now.since(since).as_secs_f64());
+        }
+        Event::Called { run, ready: Some(ready), sent, now } => measure_stages(run, ready, sent, now, add),
+        Event::Called { ready: None, .. } => {}
         Event::Answered { target, outcome, took } => add(&CALLS_MADE, &[target, outcome], took.as_secs_f64()),
         Event::Stalled { .. } => add(&STALLS, &[], 1.0),
         Event::SlaMissed { .. } => add(&SLA_MISSED, &[], 1.0),
@@ -78,7 +82,7 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
         Event::Prevented { by } => add(&PREVENTED, &[by.as_str()], 1.0),
         Event::Refused { over } => add(&QUOTA_REFUSALS, &[over.as_str()], 1.0),
         Event::AwaitsWorker { run, waited } => add(&WORKER_WAITS, &[run.priority.as_str()], waited.as_secs_f64()),
-        Event::Unattended { .. } => add(&UNATTENDED, &[], 1.0),
+        Event::Unattended { run, silent, .. } => add(&UNATTENDED, &[run.priority.as_str()], silent.as_secs_f64()),
         Event::GivenBack => add(&GIVEN_BACK, &[], 1.0),
     }
 }
@@ -118,7 +122,7 @@ fn measure_run(run: &Run, from: &str, was: Option<&Run>, now: Moment, add: Add<'
     // One that a target has taken on is written anew under the same fence.
     let has_begun = run.fence > was.map_or(0, |was| was.fence);
     if has_begun && run.lease().is_some_and(|lease| !lease.cancelled) {
-        measure_start(run, add);
+        measure_start(run, was, add);
     }
 }
 
@@ -135,23 +139,16 @@ fn measure_end(run: &Run, from: &str, add: Add<'_>) {
     }
 }
 
-fn measure_start(run: &Run, add: Add<'_>) {
+fn measure_start(run: &Run, was: Option<&Run>, add: Add<'_>) {
     add(&ATTEMPTS, &[], 1.0);
-    if let (true, Some(started)) = (tells_of_lag(run), run.started_at) {
-        add(&START_LAG, &[run.priority.as_str()], started.since(run.could_begin_at()).as_secs_f64());
+    let is_taken = run.lease().is_some_and(|lease| matches!(lease.holder, Holder::Remote(_)));
+    if let (true, Some(ready), Some(started)) = (is_taken, was.and_then(Run::ready_since), run.started_at) {
+        add(&START_LAG_STAGES, &["take"], started.since(ready).as_secs_f64());
     }
     let before = run.attempts.iter().rev().nth(1).and_then(|attempt| attempt.ended.as_ref());
     if before.is_some_and(|ended| ended.how == Ending::Lost) {
         add(&LEASES_RESCUED, &[], 1.0);
     }
-}
-
-/// Whether a run that has just begun for the first time was to begin at its instant: a task begins when those before it have ended, a
-/// callback when there is something to tell, and what is made up for when it has its turn.
-fn tells_of_lag(run: &Run) -> bool {
-    let is_of_an_instant =
-        !matches!(run.key.origin, Origin::Task | Origin::Callback | Origin::Notification | Origin::Resume);
-    run.fence == 1 && is_of_an_instant && run.made_up.is_none()
 }
 
 /// Whether a holder that lives elsewhere let its lease run out: one that handed it back ended its attempt in time.
@@ -186,14 +183,11 @@ fn word_of(code: &str) -> &'static str {
 }
 
 /// A hint that was sent ahead had its run dispatched in time.
-fn measure_stages(run: &Run, sent: Option<Moment>, now: Moment, add: Add<'_>) {
-    let (due, Some(claimed)) = (run.could_begin_at(), run.started_at) else { return };
-    if !tells_of_lag(run) {
-        return;
-    }
-    let dispatched = sent.unwrap_or(due).max(due).min(claimed);
+fn measure_stages(run: &Run, ready: Moment, sent: Option<Moment>, now: Moment, add: Add<'_>) {
+    let Some(claimed) = run.started_at else { return };
+    let dispatched = sent.unwrap_or(ready).max(ready).min(claimed);
     let stages =
-        [("dispatch", dispatched.since(due)), ("claim", claimed.since(dispatched)), ("call", now.since(claimed))];
+        [("dispatch", dispatched.since(ready)), ("claim", claimed.since(dispatched)), ("call", now.since(claimed))];
     for (stage, took) in stages {
         add(&START_LAG_STAGES, &[stage], took.as_secs_f64());
     }
@@ -275,9 +269,9 @@ mod tests {
         let changed = |run, was| Event::Run { run, from: "", was, now };
 
         let pool = "web1".parse().unwrap();
-        let rows: [(&str, Event<'_>, &[&str]); 24] = [
+        let rows: [(&str, Event<'_>, &[&str]); 25] = [
             ("born", changed(&unborn, None), &[]),
-            ("begun", changed(&first, Some(&unborn)), &["attempts_total 1", "run_lag_seconds high 0.25"]),
+            ("begun", changed(&first, Some(&unborn)), &["attempts_total 1"]),
             ("to be tried again", changed(&again, Some(&first)), &["retries_total http_5xx 1 1"]),
             ("of a worker's own word", changed(&own, Some(&first)), &["retries_total other 1 1"]),
             ("dead", changed(&dead, Some(&again)), &["runs_total failed 1", "dead_letters_total 1"]),
@@ -290,8 +284,13 @@ mod tests {
                 &["runs_total skipped 1"],
             ),
             (
+                "reached",
+                Event::Reached { priority: Priority::High, since: DUE, now: at(250) },
+                &["run_lag_seconds high 0.25"],
+            ),
+            (
                 "called",
-                Event::Called { run: &first, sent: Some(at(100)), now: at(300) },
+                Event::Called { run: &first, ready: Some(DUE), sent: Some(at(100)), now: at(300) },
                 &[
                     "run_lag_stage_seconds dispatch 0.1",
                     "run_lag_stage_seconds claim 0.15",
@@ -330,7 +329,11 @@ mod tests {
                 Event::AwaitsWorker { run: &unborn, waited: Duration::from_secs(31) },
                 &["worker_wait_seconds high 31"],
             ),
-            ("without workers", Event::Unattended { run: &unborn, pool: &pool }, &["unattended_runs_total 1"]),
+            (
+                "without workers",
+                Event::Unattended { run: &unborn, pool: &pool, silent: Duration::from_secs(61) },
+                &["unattended_seconds high 61"],
+            ),
             ("given back", Event::GivenBack, &["hints_given_back_total 1"]),
         ];
         for (what, event, wanted) in rows {
@@ -344,6 +347,7 @@ mod tests {
         assert_eq!(Over::ALL.map(Over::as_str), QUOTA_REFUSALS.from_start);
         assert_eq!(Priority::ALL.map(Priority::as_str), START_LAG.from_start);
         assert_eq!(Priority::ALL.map(Priority::as_str), WORKER_WAITS.from_start);
+        assert_eq!(Priority::ALL.map(Priority::as_str), UNATTENDED.from_start);
     }
 
     #[test]
@@ -351,21 +355,25 @@ mod tests {
         let first = claimed(&run(), at(250));
         let ahead = Some(DUE - Duration::from_secs(300));
         for sent in [ahead, None] {
-            let stages = of(&Event::Called { run: &first, sent, now: at(250) });
+            let stages = of(&Event::Called { run: &first, ready: Some(DUE), sent, now: at(250) });
             assert_eq!(stages[..2], ["run_lag_stage_seconds dispatch 0", "run_lag_stage_seconds claim 0.25"]);
         }
     }
 
-    /// A task bears the instant of its workflow's run, and begins when those before it have ended.
+    /// How late a run was come to is told by who came to it; of what a worker takes this says how long that took.
     #[test]
-    fn what_begins_behind_another_run_has_no_lag_of_its_own() {
+    fn what_a_worker_takes_says_how_long_it_waited() {
+        let taker = Taker { worker: Worker(2), token: SecretHash::of("mt_1"), lease: Duration::from_secs(30) };
+        let now = at(3_600_000);
+        let in_line = run().after(&RunEvent::AwaitSlot, DUE).unwrap();
         let task = Run { key: RunKey { origin: Origin::Task, ..run().key }, ..run() };
-        let begun = claimed(&task, at(3_600_000));
+        for (was, wanted) in [(run(), &["run_lag_stage_seconds take 3600"][..]), (in_line, &[]), (task, &[])] {
+            let begun = was.after(&RunEvent::Take { by: BY, taker: &taker, terms: &Terms::default() }, now).unwrap();
 
-        let measured = of(&Event::Run { run: &begun, from: "queued", was: Some(&task), now: at(3_600_000) });
+            let measured = of(&Event::Run { run: &begun, from: "queued", was: Some(&was), now });
 
-        assert_eq!(measured, ["attempts_total 1"]);
-        assert_eq!(of(&Event::Called { run: &begun, sent: None, now: at(3_600_000) }), [] as [&str; 0]);
+            assert_eq!(measured, [&["attempts_total 1"], wanted].concat());
+        }
     }
 
     #[test]

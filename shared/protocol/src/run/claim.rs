@@ -13,13 +13,14 @@ use minutehand_domain::notification::Window;
 use minutehand_domain::order::Order;
 use minutehand_domain::owner::{RunOwner, Undertaking};
 use minutehand_domain::pace;
+use minutehand_domain::priority::Priority;
 use minutehand_domain::run::made_up::GivenUp;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::target::Target;
 use minutehand_domain::trace::Sampling;
 use minutehand_io::clock::Clock;
-use minutehand_io::events::Events as _;
+use minutehand_io::events::{Event, Events as _};
 use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Beneath, Guard, Put, Seen, Store as _, Version};
 use minutehand_io::targets::{Material, Targets as _, Upcoming};
@@ -48,6 +49,8 @@ use crate::timers::hinting;
 #[derive(Clone, Debug)]
 pub struct ClaimedRun {
     pub run: Run,
+    /// Since when it could have been claimed, where that can be said.
+    pub ready: Option<Moment>,
     pub version: Version,
     pub order: Order,
     /// What its target is given.
@@ -103,10 +106,40 @@ pub enum Dropped {
     TurnLost,
     /// Its tasks have begun, or somebody is asked.
     Begun,
-    /// It lies where the workers of its pool look.
+    /// It lies where the workers of its pool look, from now on.
     Offered,
+    /// It lay there already.
+    StillOffered,
     /// Another claimed it between our read and our write.
     Faster,
+}
+
+impl Claim {
+    /// Whether the hint has brought its run as far as it goes for now: it has begun, or waits for others than an executor.
+    fn has_reached_it(&self) -> bool {
+        match self {
+            Self::Mine(_) => true,
+            Self::NotYet(_) => false,
+            Self::Dropped(why) => match why {
+                Dropped::Begun | Dropped::Offered | Dropped::AwaitsSlot | Dropped::Postponed => true,
+                Dropped::NoOwner
+                | Dropped::NoRecord
+                | Dropped::NotAdmitted(_)
+                | Dropped::SentOn
+                | Dropped::TooSoon
+                | Dropped::PastCatchUpWindow
+                | Dropped::Covered
+                | Dropped::Finished
+                | Dropped::Ended
+                | Dropped::Held
+                | Dropped::Waits
+                | Dropped::Yielded
+                | Dropped::TurnLost
+                | Dropped::StillOffered
+                | Dropped::Faster => false,
+            },
+        }
+    }
 }
 
 /// What was read before the claim, and when.
@@ -136,6 +169,7 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
     if let Some(nothing) = await_window(ports, hint, leaving).await? {
         return Ok(nothing);
     }
+    let mut ready = None;
     for _ in 0..READINGS {
         let reading = match read(ports, hint).await? {
             Ok(reading) => reading,
@@ -156,7 +190,11 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
         if reading.is_stale(ports.clock()) {
             continue;
         }
+        ready = ready.or(reading.ready_since(hint)); // what a reading before this one has written down is not ready any more
         if let Some(answer) = claim_as_read(ports, hint, reading).await? {
+            if let (Some((priority, since)), true) = (ready, answer.has_reached_it()) {
+                ports.events().emit(&Event::Reached { priority, since, now: ports.clock().now() });
+            }
             return Ok(answer);
         }
     }
@@ -290,8 +328,8 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         WrittenClaim::Ended => return Ok(Some(Claim::Dropped(Dropped::Ended))),
         WrittenClaim::Faster => return Ok(Some(Claim::Dropped(Dropped::Faster))),
     };
-    let order = owner.order();
-    Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, material, hook, hint: hint.clone() })))
+    let (order, ready) = (owner.order(), run.ready_since());
+    Ok(Some(Claim::Mine(ClaimedRun { run: next, ready, version, order, payload, material, hook, hint: hint.clone() })))
 }
 
 /// What came of a claim.
@@ -446,6 +484,20 @@ impl Reading {
             // It has begun, though perhaps by a clock that was ahead: whoever takes it over need not wait for its instant.
             Some(State::Running(_)) => hint.run.at.min(self.read_at.moment),
             _ => hint.run.at,
+        }
+    }
+
+    /// Of what can begin for the first time: its priority, and since when it could. What workers come for was offered before it was put off.
+    fn ready_since(&self, hint: &Hint) -> Option<(Priority, Moment)> {
+        match (&self.run, &self.owner) {
+            (Some(Seen { item: run, .. }), RunOwner::Job(job))
+                if run.is_put_off() && matches!(job.definition.target, Target::Worker(_)) =>
+            {
+                None
+            }
+            (Some(seen), _) => Some((seen.item.priority, seen.item.ready_since()?)),
+            (None, RunOwner::Job(job)) => Some((job.definition.priority, hint.run.at)),
+            (None, RunOwner::Parent(_) | RunOwner::Told(_)) => None,
         }
     }
 

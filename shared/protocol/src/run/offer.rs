@@ -3,13 +3,16 @@
 //!
 //! An offer is a hint: it may be there twice, or for what is over, and whoever takes it finds out. Its timer stays.
 
+use std::time::Duration;
+
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pace;
 use minutehand_domain::pool::presence::{Presence, Status};
-use minutehand_domain::pool::{Offer, understands};
+use minutehand_domain::pool::{HandlerName, Offer, PoolName, understands};
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::{Bound, SlotName};
 use minutehand_domain::target::WorkerTarget;
@@ -72,7 +75,7 @@ async fn offer_as_read<D: Ports>(
         Err(NotIn::Stale) => return Ok(Claim::NotYet(now)),
         Err(NotIn::Dropped(dropped)) => return Ok(Claim::Dropped(dropped)),
     };
-    match next.state {
+    let offered = match next.state {
         State::Scheduled { due } if due <= now => put(ports, told, (&next, due), target).await?,
         State::Scheduled { due } => return Ok(Claim::NotYet(due)),
         State::Waiting(Waiting::Slot { since }) => {
@@ -85,11 +88,11 @@ async fn offer_as_read<D: Ports>(
             // Whoever takes it asks for a place, and stands where it stood where there is none: until then it holds up nobody. It leaves
             // before it is offered, or it could take from a line who was put back there by who took it.
             leave_lines(ports, &next, &places).await?;
-            put(ports, told, (&next, since), target).await?;
+            put(ports, told, (&next, since), target).await?
         }
         _over => return Ok(Claim::Dropped(Dropped::Ended)),
-    }
-    Ok(Claim::Dropped(Dropped::Offered))
+    };
+    Ok(Claim::Dropped(offered))
 }
 
 /// The run as it may be offered, or why not: others of its job are under way, and the job does not have its runs overlap.
@@ -162,45 +165,67 @@ async fn put<D: Ports>(
     told: &Hint,
     (run, since): (&Run, Moment),
     target: &WorkerTarget,
-) -> Result<(), Fault> {
+) -> Result<Dropped, Fault> {
     let WorkerTarget { pool, handler } = target.clone();
     let offer = Offer { pool, handler, priority: run.priority, since, hint: told.clone() };
     let (tenant, key) = (&run.tenant, OfferKey::of(&run.tenant, &offer));
+    let put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;
+    ports.queues().ring(key.line.pool);
+    let Put::Conflict(there) = put else { return Ok(Dropped::Offered) };
     let is_as_good = |there: &Offer| {
         there.handler == offer.handler && (there.hint.stamp == told.stamp || run.sla_missed().is_none())
     };
-    if let Put::Conflict(Some(there)) = ports.store().put(tenant, key, &offer, Guard::Absent).await?
-        && !is_as_good(&there.item)
-    {
+    if let Some(there) = there.filter(|there| !is_as_good(&there.item)) {
         let _either_way_it_is_gone = ports.store().delete::<Offer>(tenant, key, there.version).await?;
         let _put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;
+        ports.queues().ring(key.line.pool);
     }
-    ports.queues().ring(key.line.pool);
-    tell_of_a_wait(ports, run, &offer).await
+    tell_of_a_wait(ports, run, &offer).await?;
+    Ok(Dropped::StillOffered)
 }
 
-/// Workers of a pool that are asked whether they are alive: who comes and goes under new names is listed for a day.
+/// Workers of a pool that are read at once, and how often at most: who comes and goes under new names is listed for a day. Of a pool that had more of
+/// them in a day an alarm may say that it has none.
 const WORKERS: usize = 100;
+const PAGES: usize = 10;
 
-/// A run that has been offered for as long as this waits for somebody who is not there, or too busy. It is looked at again a minute later,
-/// then two, four, up to sixty: so this costs little where much waits.
-async fn tell_of_a_wait<D: Ports>(
-    ports: &D,
-    run: &Run,
-    Offer { pool, handler, since, .. }: &Offer,
-) -> Result<(), Fault> {
-    let now = ports.clock().now();
-    let waited = now.since(*since);
+/// A run that was offered before waits for somebody who is not there, or too busy. It is looked at again a minute later, then two, four, up to
+/// sixty: so this costs little where much waits. What waited for a place first is told of with that wait.
+async fn tell_of_a_wait<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result<(), Fault> {
+    let waited = ports.clock().now().since(offer.since);
     if waited < pace::OVERDUE {
         return Ok(());
     }
-    ports.events().emit(&Event::AwaitsWorker { run, waited });
-    let workers = ports.store().list::<Presence>(&run.tenant, Some(pool.clone()), None, WORKERS).await?.items;
-    if !workers
-        .iter()
-        .any(|worker| worker.status(now) == Status::Live && understands(worker.handlers.as_ref(), handler))
-    {
-        ports.events().emit(&Event::Unattended { run, pool });
-    }
+    let Offer { pool, handler, .. } = offer;
+    ports.events().emit(&match silent_for(ports, &run.tenant, pool, handler).await? {
+        None => Event::AwaitsWorker { run, waited },
+        Some(silent) => Event::Unattended { run, pool, silent: silent.min(waited) },
+    });
     Ok(())
+}
+
+/// For how long nobody was heard of who takes this handler; none while somebody is alive who does. One that drains takes nothing.
+async fn silent_for<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    pool: &PoolName,
+    handler: &HandlerName,
+) -> Result<Option<Duration>, Fault> {
+    let (now, mut past, mut last_seen) = (ports.clock().now(), None, Moment::EPOCH);
+    for _page in 0..PAGES {
+        let page = ports.store().list::<Presence>(tenant, Some(pool.clone()), past, WORKERS).await?;
+        for worker in
+            page.items.iter().filter(|worker| !worker.draining && understands(worker.handlers.as_ref(), handler))
+        {
+            if worker.status(now) == Status::Live {
+                return Ok(None);
+            }
+            last_seen = last_seen.max(worker.last_seen);
+        }
+        if page.items.len() < WORKERS {
+            break;
+        }
+        past = page.items.last().map(Presence::key);
+    }
+    Ok(Some(now.since(last_seen)))
 }

@@ -51,6 +51,21 @@ fn what_is_made_up_for_begins_at_the_pace_of_its_job() {
     assert_eq!(stage.judge(), []);
 }
 
+/// Executors that are too few, or a sweep that is behind: each occurrence is found minutes late, and put off before anybody begins it. From its turn
+/// on it is in time, so that its start alone would say that all is well.
+///
+/// Removed (`late-as-it-was-found`): it is late behind its turn alone, and no start was.
+#[test]
+fn what_nobody_came_to_in_time_is_late_though_it_has_its_turn() {
+    let stage = after_an_outage(each_minute(Some(6)), 580, []);
+
+    stage.sweep_each_minute(590..1000);
+    stage.play_to(950);
+
+    assert_eq!(stage.counted("run reached late"), late(&stage, 560).len() as u64);
+    assert!(stage.counted("run reached") > 5, "what is due meanwhile is begun in time");
+}
+
 /// Two jobs, of which each makes up for the last.
 ///
 /// Removed (`catch-up-pace-of-a-tenant`): each occurrence has its turn at once.

@@ -278,7 +278,7 @@ fn who_takes_other_handlers_does_not_attend_to_a_run() {
         (stage.counted("run awaits a worker") > 0, stage.counted("run unattended") > 0)
     };
 
-    assert_eq!(told(Some(&["another"])), (true, true));
+    assert_eq!(told(Some(&["another"])), (false, true));
     assert_eq!(told(Some(&["another", "handler"])), (true, false), "it is too busy");
     assert_eq!(told(None), (true, false), "it takes all");
 }

@@ -29,6 +29,7 @@ impl Notice {
             }
             // They are measured; the bus is for what becomes of jobs and runs.
             Event::EffectPrevented { .. }
+            | Event::Reached { .. }
             | Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }
