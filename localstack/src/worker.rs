@@ -19,10 +19,18 @@ const LOOK: Duration = Duration::from_millis(50);
 impl Worker {
     /// The one that the kits' scenes are played with; it tells what it does in lines.
     pub fn start(url: &str, key: &str, pool: &str) -> Self {
-        let actor = workspace::root().join("functions/minutehand/tests/kits/actor.py");
-        let mut command = Command::new("python3");
-        command.arg(actor).env("MINUTEHAND_URL", url).env("MINUTEHAND_KEY", key).env("POOL", pool);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("Python is there");
+        Self::telling(actor(url, key, pool))
+    }
+
+    /// The same, with leases of so many seconds.
+    pub fn start_with_leases(url: &str, key: &str, pool: &str, seconds: u64) -> Self {
+        let mut actor = actor(url, key, pool);
+        actor.env("LEASE_SECONDS", seconds.to_string());
+        Self::telling(actor)
+    }
+
+    fn telling(mut actor: Command) -> Self {
+        let mut child = actor.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("Python is there");
         let (lines, said) = (BufReader::new(child.stdout.take().expect("piped")).lines(), Arc::default());
         let heard: Arc<Mutex<Vec<String>>> = Arc::clone(&said);
         thread::spawn(move || {
@@ -41,6 +49,13 @@ impl Worker {
             thread::sleep(LOOK);
         }
     }
+}
+
+fn actor(url: &str, key: &str, pool: &str) -> Command {
+    let actor = workspace::root().join("functions/minutehand/tests/kits/actor.py");
+    let mut command = Command::new("python3");
+    command.arg(actor).env("MINUTEHAND_URL", url).env("MINUTEHAND_KEY", key).env("POOL", pool);
+    command
 }
 
 /// SIGKILL: it says nothing more.

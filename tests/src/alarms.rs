@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use minutehand_python::prerequisite::{is_there, not_run};
 use minutehand_python::workspace::{root, target};
 use regex::Regex;
+
+/// To fetch the rules' checker: a mirror may be away for a moment.
+const TRIES: usize = 3;
 
 /// The rules' checker; nothing where it is not to be had.
 pub static PROMTOOL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
@@ -21,7 +23,7 @@ pub static PROMTOOL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     }
     let folder = target().join("promtool");
     let promtool = folder.join("usr/bin/promtool");
-    if !promtool.exists() && !fetched(&folder) {
+    if !is_unpacked(&folder, &promtool) {
         not_run(
             "promtool was not found, and Debian's package `prometheus` cannot be fetched",
             "the tests of Prometheus' rules",
@@ -125,17 +127,46 @@ fn with_instance(series: &str) -> String {
     }
 }
 
+/// One process fetches it while the others wait; its folder is there when all of it is.
+fn is_unpacked(folder: &Path, promtool: &Path) -> bool {
+    fs::create_dir_all(target()).expect("the target folder can be written");
+    let lock = File::create(folder.with_extension("lock")).expect("a lock file can be made");
+    lock.lock().expect("the lock is waited for");
+    promtool.exists() || (0..TRIES).any(|_| fetched(folder))
+}
+
+/// Unpacked beside its place, and then moved there.
 fn fetched(folder: &Path) -> bool {
-    fs::create_dir_all(folder).expect("a folder under target/");
-    let fetch = || Command::new("apt-get").args(["download", "prometheus"]).current_dir(folder).output();
-    let succeeded = |output: io::Result<Output>| output.is_ok_and(|output| output.status.success());
-    // The lists of a fresh machine are empty.
-    let is_fetched =
-        succeeded(fetch()) || (succeeded(Command::new("apt-get").arg("update").output()) && succeeded(fetch()));
-    if !is_fetched {
-        return false;
+    let new = folder.with_extension("new");
+    for left in [folder, new.as_path()] {
+        if left.exists() {
+            fs::remove_dir_all(left).expect("a folder under target/ can be emptied");
+        }
     }
-    let package = fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|entry| entry.path());
-    let package = package.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "deb"));
-    package.is_some_and(|package| succeeded(Command::new("dpkg").arg("-x").arg(package).arg(folder).output()))
+    fs::create_dir_all(&new).expect("a folder under target/");
+    let is_unpacked = package_in(&new).is_some_and(|package| {
+        let mut unpack = Command::new("dpkg");
+        succeeded(unpack.arg("-x").arg(package).arg(&new))
+    });
+    is_unpacked && fs::rename(new, folder).is_ok()
+}
+
+/// Debian's package, downloaded into this folder.
+fn package_in(folder: &Path) -> Option<PathBuf> {
+    let download = || succeeded(apt_get().args(["download", "prometheus"]).current_dir(folder));
+    // The lists of a fresh machine are empty.
+    let is_downloaded = download() || (succeeded(apt_get().arg("update")) && download());
+    let files = fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|entry| entry.path());
+    let package = files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+    package.filter(|_| is_downloaded)
+}
+
+fn apt_get() -> Command {
+    let mut apt_get = Command::new("apt-get");
+    apt_get.args(["-o", "Acquire::Retries=3"]);
+    apt_get
+}
+
+fn succeeded(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
 }

@@ -109,7 +109,9 @@ fn runbooks() -> BTreeSet<String> {
     set(captured(r"(?m)^### (\w+)$", runbooks))
 }
 
-/// What the app makes of the outputs of a stack.
+/// What the app makes of the outputs of a stack, once for all who look at it: it is made in one folder. Nothing where there is no Node.
+static SYNTHESIZED: LazyLock<Option<Value>> = LazyLock::new(|| APP.as_deref().map(synthesized));
+
 fn synthesized(app: &Path) -> Value {
     let template = text("template.yaml");
     let (_, outputs) = template.split_once("\nOutputs:\n").expect("outputs");
@@ -153,8 +155,8 @@ fn each_alarm_has_one_runbook_and_each_runbook_an_alarm() {
     for name in OF_THE_TEMPLATE {
         assert!(template.contains(&format!("\n  {name}Alarm:\n")), "{name}");
     }
-    let Some(app) = &*APP else { return };
-    let alarms = alarms_of(&synthesized(app));
+    let Some(made) = &*SYNTHESIZED else { return };
+    let alarms = alarms_of(made);
     let elsewhere = [&OF_THE_TEMPLATE[..], &OF_PROMETHEUS_ALONE].concat();
     assert_eq!(alarms, without(&runbooks, &elsewhere), "alarms of CloudWatch and sections of docs/operations.md");
 }
@@ -239,8 +241,8 @@ fn words_that_are_summed_by_are_labels_of_their_metrics() {
 /// As the functions write them: without `minutehand_`, the first word behind a dot. Those of AWS begin with a capital, or with a digit.
 #[test]
 fn what_cloudwatch_is_asked_for_is_written_by_functions() {
-    let Some(app) = &*APP else { return };
-    let made = synthesized(app).to_string().replace("\\\"", "\"");
+    let Some(made) = &*SYNTHESIZED else { return };
+    let made = made.to_string().replace("\\\"", "\"");
     let names = captured(r#""MetricName":"([a-z][a-z_0-9.]+)""#, &made);
     let drawn = captured(r#""Minutehand/prod","([a-z_0-9.]+)""#, &made);
     assert!(names.len() > 50 && drawn.len() > 10, "{} in alarms, {} drawn", names.len(), drawn.len());

@@ -39,7 +39,7 @@ const IDLE: Duration = Duration::from_millis(1_000);
 const FRAME: Duration = Duration::from_millis(400);
 const BODY: Duration = Duration::from_millis(1_500);
 /// A busy machine is late by less than that.
-const LATE: Duration = Duration::from_secs(3);
+const LATE: Duration = Duration::from_secs(5);
 
 /// The process with short bounds.
 fn bounded(data: &Path, more: &str) -> Server {

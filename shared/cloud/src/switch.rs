@@ -28,6 +28,7 @@ pub struct Switch {
     /// Of the schedule, and of its group, in which no other is: CloudWatch counts by groups.
     name: String,
     ahead: Duration,
+    within: Duration,
 }
 
 /// For how many minutes it is pushed ahead.
@@ -44,13 +45,19 @@ impl Switch {
     }
 
     pub fn new(aws: &SdkConfig, name: String, ahead: Duration) -> Self {
-        Self { client: Client::new(aws), name, ahead }
+        Self { client: Client::new(aws), name, ahead, within: WITHIN }
+    }
+
+    /// With another limit of how long a push may take: an emulator on a busy machine is slower than AWS.
+    #[must_use]
+    pub fn within(self, within: Duration) -> Self {
+        Self { within, ..self }
     }
 
     /// After a pass that has ended now.
     pub async fn push(&self, now: Moment) -> Result<Push, Fault> {
-        let pushed = tokio::time::timeout(WITHIN, self.read_and_push(now)).await;
-        pushed.unwrap_or_else(|_| Err(away(format!("it has not answered for {} s", WITHIN.as_secs()))))
+        let pushed = tokio::time::timeout(self.within, self.read_and_push(now)).await;
+        pushed.unwrap_or_else(|_| Err(away(format!("it has not answered for {} s", self.within.as_secs()))))
     }
 
     async fn read_and_push(&self, now: Moment) -> Result<Push, Fault> {

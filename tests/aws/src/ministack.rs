@@ -37,7 +37,7 @@ pub const ACCOUNT: &str = "000000000000";
 pub struct Ministack {
     process: Child,
     port: u16,
-    /// Its working folder, with its log.
+    /// Its working folder, with its log and the functions that it has unpacked.
     home: TempDir,
 }
 
@@ -96,7 +96,7 @@ impl Ministack {
         let (home, port) = (tempfile::tempdir().expect("tests can make directories"), free_port());
         let said = File::create(home.path().join("said")).expect("an empty directory takes a file");
         let said_too = said.try_clone().expect("a file can be written by two");
-        command.env_clear().current_dir(home.path()).env("HOME", home.path());
+        command.env_clear().current_dir(home.path()).envs([("HOME", home.path()), ("TMPDIR", home.path())]);
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.env("GATEWAY_PORT", port.to_string()).env("BIND_HOST", Ipv4Addr::LOCALHOST.to_string());
         command.env("AWS_ENDPOINT_URL", endpoint(port));

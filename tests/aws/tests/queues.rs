@@ -19,24 +19,38 @@ use minutehand_tests::queue_facts;
 
 use self::queues::make_queues;
 
-queue_facts! { #[tokio::test] Sqs::make }
+queue_facts! { #[tokio::test] Sqs::hiding, Sqs::hiding_briefly }
 
-/// Short, because facts wait it out.
-const VISIBILITY: Duration = Duration::from_secs(5);
+/// Much longer than deliveries may be late: what comes for nothing but that it is over comes too late.
+const VISIBILITY: Duration = Duration::from_secs(45);
+/// For the facts that wait it out: longer than a busy machine takes to hide what it has received.
+const BRIEF_VISIBILITY: Duration = Duration::from_secs(10);
+/// What is hidden is hidden for whole seconds, ministack looks every tenth of one, and the machine may be busy. Less than what is left of a poll of
+/// twenty seconds when the fact of the waiting receiver sends: a poll that goes on to its end comes too late.
+const LATE: Duration = Duration::from_secs(15);
 
 /// Queues of their own on a ministack of their own: it starts in less time than one fact waits.
 struct Sqs {
     queues: Arc<SqsQueues<SystemClock>>,
+    visibility: Duration,
     _aws: Ministack,
 }
 
 impl Sqs {
-    async fn make() -> Option<Self> {
+    async fn hiding() -> Option<Self> {
+        Self::hiding_for(VISIBILITY).await
+    }
+
+    async fn hiding_briefly() -> Option<Self> {
+        Self::hiding_for(BRIEF_VISIBILITY).await
+    }
+
+    async fn hiding_for(visibility: Duration) -> Option<Self> {
         let aws = Ministack::start(Authorization::Off)?;
         let client = aws.sqs();
         let queues = make_queues(&client).await;
-        let queues = SqsQueues::new(client, queues, SystemClock, EARLY).with_visibility(VISIBILITY);
-        Some(Self { queues: Arc::new(queues), _aws: aws })
+        let queues = SqsQueues::new(client, queues, SystemClock, EARLY).with_visibility(visibility);
+        Some(Self { queues: Arc::new(queues), visibility, _aws: aws })
     }
 }
 
@@ -53,7 +67,7 @@ impl Arena for Sqs {
     }
 
     fn visibility(&self) -> Duration {
-        VISIBILITY
+        self.visibility
     }
 
     /// As wished, and rounded down to the second.
@@ -61,8 +75,7 @@ impl Arena for Sqs {
         EARLY + Duration::from_secs(1)
     }
 
-    /// Rounded up to the second; ministack looks every tenth of one, and the machine may be busy.
     fn late(&self) -> Duration {
-        Duration::from_millis(2500)
+        LATE
     }
 }

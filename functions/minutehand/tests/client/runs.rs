@@ -140,7 +140,8 @@ fn runs_are_followed_until_ctrl_c_each_change_once() {
 #[test]
 fn a_server_that_is_away_for_a_moment_is_waited_for() {
     let data = tempfile::tempdir().expect("a directory");
-    let first = Here::keeping(data.path(), "127.0.0.1:0");
+    // An address of its own: nobody takes the port while it is away.
+    let first = Here::keeping(data.path(), "127.77.0.1:0");
     let (address, job) = (first.address(), job(&first, &["--noop"]));
     first.ok(&["jobs", "run", &job, "--wait"]);
     let mut tail = Tail::start(&first, &["runs", "tail", "--json"]);

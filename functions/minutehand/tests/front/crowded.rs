@@ -1,6 +1,7 @@
 //! Crowded: many bad clients at once, of every kind, and some good ones.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use http::Method;
@@ -11,21 +12,26 @@ use tokio::time::sleep;
 use crate::client::Client;
 use crate::patience::{eventually, say};
 use crate::raw::{Raw, get, head, post};
-use crate::server::KEY;
-use crate::watched::{busy_ms, open_files, resident_mib};
+use crate::server::{KEY, Server};
+use crate::watched::{busy_ms, most_unread_kib, open_files, resident_mib};
 use crate::{HEAD, IDLE, LATE, bounded, bounded_with_files};
 
 const BAD: usize = 200;
 const GOOD: usize = 200;
 /// What a good client may have to wait for nine of ten answers, on two cores that the bad ones and the other tests share; for
 /// half of them; and for any, whatever else the machine has to do.
-const SERVED_WITHIN: Duration = Duration::from_secs(2);
-const ANY_WITHIN: Duration = Duration::from_secs(10);
-const HALF_WITHIN: Duration = Duration::from_millis(100);
+const SERVED_WITHIN: Duration = Duration::from_secs(8);
+const ANY_WITHIN: Duration = Duration::from_secs(15);
+const HALF_WITHIN: Duration = Duration::from_secs(2);
 /// They are a crowd, not a flood: what a processor cannot do it cannot do for anybody.
 const BETWEEN: Duration = Duration::from_millis(500);
 /// What two hundred of them may take together: far less than what they send and ask for.
 const MEMORY_MIB: u64 = 64;
+/// What the kernel may keep for one of those who never read. Measured on sockets alone: some 370 KiB where a connection asks for as much as
+/// the front does, 2,900 where it asks for nothing.
+const UNREAD_KIB: u64 = 1_024;
+/// What an answer begins with whose request says that it waits for it.
+const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Tried: with as much of unread answers as the kernel would keep, those who never read keep the process busy with filling
 /// it, and good ones wait for seconds.
@@ -46,21 +52,23 @@ async fn two_hundred_bad_clients_neither_delay_a_good_one_nor_take_the_memory() 
     eventually(LATE, "they are there", || async { (open_files(&server) > files + BAD / 2).then_some(()) }).await;
 
     let mut took = Vec::new();
-    let mut most = memory;
+    let (mut most, mut unread) = (memory, 0_u64);
     for number in 0..GOOD {
         took.push(served(&good, server.address(), number).await);
         most = most.max(resident_mib(&server));
+        unread = unread.max(most_unread_kib(&server));
     }
     bad.shutdown().await;
 
     took.sort_unstable();
     let (half, most_of_them, slowest) = (took[GOOD / 2], took[GOOD / 10 * 9], took[GOOD - 1]);
     say(&format!(
-        "{GOOD} good requests beside {BAD} bad clients: p50 {half:?}, p90 {most_of_them:?}, max {slowest:?}; memory {memory} to {most} MiB"
+        "{GOOD} good requests beside {BAD} bad clients: p50 {half:?}, p90 {most_of_them:?}, max {slowest:?}; memory {memory} to {most} MiB; {unread} KiB unread by one"
     ));
     assert!(most_of_them < SERVED_WITHIN && half < HALF_WITHIN, "{half:?} {most_of_them:?}");
     assert!(slowest < ANY_WITHIN, "{slowest:?}");
     assert!(most < memory + MEMORY_MIB, "{memory} to {most} MiB");
+    assert!(unread < UNREAD_KIB, "{unread} KiB are kept for one who does not read");
 }
 
 /// They hold what they have, and nothing more is heard of them. Tried: without `header_read_timeout`, without `IncomingBody` or
@@ -68,12 +76,9 @@ async fn two_hundred_bad_clients_neither_delay_a_good_one_nor_take_the_memory() 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_of_bad_client_is_gone_when_its_time_is_over() {
     let data = tempfile::tempdir().unwrap();
+    with_waiting_jobs(data.path()).await;
     let server = bounded(data.path(), "");
-    let good = server.client();
-    for _ in 0..100 {
-        assert_eq!(good.post("/v1/jobs", waiting_job()).await.status, 201);
-    }
-    drop(good);
+    // By then it has opened what it opens at its start.
     sleep(IDLE + HEAD).await;
     let files = open_files(&server);
     let mut held = Vec::new();
@@ -156,17 +161,20 @@ async fn a_drain_answers_what_is_under_way_and_waits_for_no_bad_client() {
     slow.say(head("GET /v1/health HTTP/1.1").as_bytes()).await;
     let body = json!({ "target": { "noop": {} } }).to_string();
     let mut under_way = Raw::to(server.address()).await;
-    under_way.say((post("/v1/jobs", &format!("content-length: {}", body.len())) + &body[..5]).as_bytes()).await;
-    sleep(Duration::from_millis(100)).await;
+    let length = format!("content-length: {}\r\nexpect: 100-continue", body.len());
+    under_way.say((post("/v1/jobs", &length) + &body[..5]).as_bytes()).await;
+    // That is said when somebody wants the body: by then the request is under way.
+    under_way.hears(CONTINUE).await;
 
     server.terminate();
     let (_, silent_took) = silent.until_cut().await;
     under_way.say(&body.as_bytes()[5..]).await;
-    let (answer, _) = under_way.until_cut().await;
+    let (answers, _) = under_way.until_cut().await;
     let begin = Instant::now();
     let ended = server.ended(Duration::from_secs(15));
 
     assert!(begin.elapsed() < LATE, "{:?}", begin.elapsed());
+    let answer = answers.strip_prefix(CONTINUE).expect("what it has heard before");
     assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
     assert!(silent_took < LATE, "{silent_took:?}");
     assert!(ended.status.success(), "{ended:?}");
@@ -232,6 +240,16 @@ async fn begin(address: SocketAddr, number: usize) -> Raw {
         _ => {}
     }
     bad
+}
+
+/// Jobs that are made under the usual bounds: whoever makes them is a good client, however slow the machine.
+async fn with_waiting_jobs(data: &Path) {
+    let usual = Server::on(data);
+    let client = usual.client();
+    for _ in 0..100 {
+        assert_eq!(client.post("/v1/jobs", waiting_job()).await.status, 201);
+    }
+    usual.kill();
 }
 
 fn waiting_job() -> serde_json::Value {

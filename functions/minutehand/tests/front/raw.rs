@@ -18,23 +18,48 @@ const SMALL: u32 = 4 * 1024;
 pub(crate) struct Raw {
     stream: TcpStream,
     heard: Vec<u8>,
+    /// Just before it connected, or last said something at once: whatever the other end counts from then on, it began to count later.
+    since: Instant,
+    /// From then until it was last seen to be cut.
+    lasted: Duration,
 }
 
 impl Raw {
     pub(crate) async fn to(address: SocketAddr) -> Self {
-        Self { stream: TcpStream::connect(address).await.expect("it listens"), heard: Vec::new() }
+        let since = Instant::now();
+        Self::of(TcpStream::connect(address).await.expect("it listens"), since)
     }
 
     /// A connection that has little room for what it does not read.
     pub(crate) async fn deaf(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(SMALL).expect("a small one");
-        Self { stream: socket.connect(address).await.expect("it listens"), heard: Vec::new() }
+        let since = Instant::now();
+        Self::of(socket.connect(address).await.expect("it listens"), since)
+    }
+
+    fn of(stream: TcpStream, since: Instant) -> Self {
+        Self { stream, heard: Vec::new(), since, lasted: Duration::ZERO }
     }
 
     /// The other end may have gone; who cares will notice.
     pub(crate) async fn say(&mut self, what: &[u8]) -> bool {
+        self.since = Instant::now();
+        self.write(what).await
+    }
+
+    async fn write(&mut self, what: &[u8]) -> bool {
         self.stream.write_all(what).await.is_ok()
+    }
+
+    /// Listens until it has heard this.
+    pub(crate) async fn hears(&mut self, what: &str) {
+        let hearing = async {
+            while !String::from_utf8_lossy(&self.heard).contains(what) {
+                assert!(!self.is_over(PATIENCE).await, "it is cut");
+            }
+        };
+        timeout(PATIENCE, hearing).await.expect("it hears it at last");
     }
 
     /// Says no more, and listens.
@@ -46,11 +71,12 @@ impl Raw {
     pub(crate) async fn trickle(&mut self, what: &[u8], each: Duration) -> Duration {
         let begin = Instant::now();
         for byte in what {
-            if !self.say(&[*byte]).await || self.is_over(each).await {
-                return begin.elapsed();
+            if !self.write(&[*byte]).await || self.is_over(each).await {
+                break;
             }
             assert!(begin.elapsed() < PATIENCE, "it is still there");
         }
+        self.lasted = self.since.elapsed();
         begin.elapsed()
     }
 
@@ -59,7 +85,14 @@ impl Raw {
         let begin = Instant::now();
         let over = async { while !self.is_over(PATIENCE).await {} };
         timeout(PATIENCE, over).await.expect("it is cut at last");
+        self.lasted = self.since.elapsed();
         (String::from_utf8_lossy(&self.heard).into_owned(), begin.elapsed())
+    }
+
+    /// How long it was there, from just before it connected or last said something at once: never less than the other end counted, however
+    /// slow this one was.
+    pub(crate) fn lasted(&self) -> Duration {
+        self.lasted
     }
 
     /// Never reads, and knocks until it hears that nobody is there.

@@ -19,9 +19,10 @@ const HELD: usize = 1_100;
 /// Nothing but the shares frees any of them while the test lasts.
 const PATIENT: &str = "connections=1000,head=60000,idle=60000,frame=60000,body=60000";
 const REQUESTS: usize = 50;
-/// The other tenant's nine of ten requests, each on a new connection, and each of them, on cores that others use too.
-const MOST_WITHIN: Duration = Duration::from_secs(1);
-const ANY_WITHIN: Duration = Duration::from_secs(5);
+/// The other tenant's nine of ten requests, each on a new connection, and each of them, on cores that others use too: far less than the minute
+/// after which one of the held connections would be cut.
+const MOST_WITHIN: Duration = Duration::from_secs(8);
+const ANY_WITHIN: Duration = Duration::from_secs(15);
 
 /// Tried: without `make_room` in `front/places.rs`, which is as it was, the other one waits until a connection has idled for a
 /// minute.

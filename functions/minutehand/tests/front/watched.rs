@@ -15,6 +15,19 @@ pub(crate) fn resident_mib(server: &Server) -> u64 {
     kib / 1024
 }
 
+/// The most that the kernel keeps for one of its clients who has not read it, in KiB.
+pub(crate) fn most_unread_kib(server: &Server) -> u64 {
+    let port = format!(":{:04X}", server.address().port());
+    let connections = read(server, "net/tcp");
+    let unread = connections.lines().filter_map(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        let (here, queues) = (fields.get(1)?, fields.get(4)?);
+        let (unread, _) = queues.split_once(':').filter(|_| here.ends_with(&port))?;
+        u64::from_str_radix(unread, 16).ok()
+    });
+    unread.max().unwrap_or(0) / 1024
+}
+
 /// What it has spent on the processors so far, in milliseconds.
 pub(crate) fn busy_ms(server: &Server) -> u64 {
     let stat = read(server, "stat");

@@ -10,9 +10,9 @@ const worker = new Worker({
   pool: pool ?? "inline",
   name,
   slots: 4,
-  leaseSeconds: 3,
+  leaseSeconds: 10,
   waitSeconds: 1,
-  drainSeconds: 4,
+  drainSeconds: 15,
   graceSeconds: 0.5,
 });
 
@@ -59,10 +59,10 @@ const scenes = {
     await mail.done("sent");
     return [charge.first, charge.outcome, mail.first, mail.outcome];
   },
-  /** Waits to be told to stop, for a minute. The second time it has nothing to wait for. */
+  /** Waits to be told to stop, for ten minutes. The second time it has nothing to wait for. */
   async wait(ctx) {
     if (ctx.attempt > 1) return { attempt: ctx.attempt };
-    await delay(60_000, undefined, { signal: ctx.signal }).catch(() => {});
+    await delay(600_000, undefined, { signal: ctx.signal }).catch(() => {});
     tell(ctx, ctx.cancelled ? "cancelled" : "not cancelled");
     ctx.check();
   },

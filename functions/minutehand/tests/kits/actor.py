@@ -17,9 +17,9 @@ worker = Worker(
     pool=os.environ.get("POOL", "inline"),
     name=os.environ.get("NAME"),
     slots=4,
-    lease_seconds=3,
+    lease_seconds=int(os.environ.get("LEASE_SECONDS", "10")),
     wait_seconds=1,
-    drain_seconds=4,
+    drain_seconds=15,
     grace_seconds=0.5,
 )
 
@@ -79,10 +79,10 @@ def pay(ctx: Context) -> Any:
 
 
 def wait(ctx: Context) -> Any:
-    """Waits to be told to stop, for a minute. The second time it has nothing to wait for."""
+    """Waits to be told to stop, for ten minutes. The second time it has nothing to wait for."""
     if ctx.attempt > 1:
         return {"attempt": ctx.attempt}
-    is_cancelled = ctx.wait_cancelled(60)
+    is_cancelled = ctx.wait_cancelled(600)
     tell(ctx, "cancelled" if is_cancelled else "not cancelled")
     ctx.check()
 

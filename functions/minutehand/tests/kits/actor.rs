@@ -13,7 +13,7 @@ use crate::patience::{eventually, say};
 use crate::server::{self, Ended, Process};
 
 /// For what takes milliseconds, among three times ten processes on two cores.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kit {

@@ -13,7 +13,7 @@ use crate::client::{Client, text};
 use crate::patience::eventually;
 use crate::server::{KEY, Process, Server, minutehand, signal};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Host {
     server: Server,
@@ -222,7 +222,7 @@ impl Host {
 
     fn works(&self) -> Process {
         let mut command: Command = minutehand();
-        command.args(["work", "--pool", "host", "--slots", "8", "--lease-seconds", "3", "--drain-seconds", "4"]);
+        command.args(["work", "--pool", "host", "--slots", "8", "--lease-seconds", "10", "--drain-seconds", "15"]);
         command.arg("--server").arg(format!("http://{}", self.server.address()));
         command.arg("--commands").arg(self.path().join("commands.toml"));
         command.env("MINUTEHAND_KEY", KEY).env("SECRET", "of the worker");

@@ -21,9 +21,9 @@ async fn actor() {
     let worker = Worker::new(client, &said("POOL").unwrap_or_default())
         .name(&said("NAME").unwrap_or_default())
         .slots(4)
-        .lease(Duration::from_secs(3))
+        .lease(Duration::from_secs(10))
         .wait(Duration::from_secs(1))
-        .patience(Duration::from_secs(4), Duration::from_millis(500))
+        .patience(Duration::from_secs(15), Duration::from_millis(500))
         .job("act", act);
     let Some(payload) = said("INLINE") else {
         worker.run().await.expect("the server has it");
@@ -120,12 +120,12 @@ async fn pay(ctx: &Context) -> Result<Value, NotDone> {
     Ok(json!([charge.is_first(), charge.outcome::<Value>()?, mail.is_first(), mail.outcome::<Value>()?]))
 }
 
-/// Waits to be told to stop, for a minute. The second time it has nothing to wait for.
+/// Waits to be told to stop, for ten minutes. The second time it has nothing to wait for.
 async fn wait(ctx: &Context) -> Result<Value, NotDone> {
     if ctx.attempt() > 1 {
         return Ok(json!({ "attempt": ctx.attempt() }));
     }
-    let _in_time = tokio::time::timeout(Duration::from_secs(60), ctx.cancelled()).await.is_ok();
+    let _in_time = tokio::time::timeout(Duration::from_secs(600), ctx.cancelled()).await.is_ok();
     tell(ctx, if ctx.is_cancelled() { "cancelled" } else { "not cancelled" });
     ctx.check()?;
     Ok(Value::Null)

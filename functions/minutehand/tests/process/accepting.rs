@@ -11,7 +11,7 @@ use crate::target::{Call, Target};
 use crate::{calling, calls_of, create, finished_runs, runs_of};
 
 /// A run that ran out is found by a look that comes within the minute.
-const A_LOOK: Duration = Duration::from_secs(90);
+const A_LOOK: Duration = Duration::from_secs(120);
 
 async fn says(client: &Client, call: &Call, word: &str, more: Value) -> Answer {
     let mut request = json!({ "token": call.token });
@@ -94,7 +94,7 @@ async fn what_a_target_took_on_can_fail_and_times_out() {
     let server = Server::on(data.path());
     let client = server.client();
     let retry = json!({ "max_retries": 1, "initial_delay_seconds": 1, "jitter": "none" });
-    let job = create(&client, calling(&target, "/accept/0", &json!({ "timeout_seconds": 3, "retry": retry }))).await;
+    let job = create(&client, calling(&target, "/accept/0", &json!({ "timeout_seconds": 15, "retry": retry }))).await;
     let first = is_answered(&target, &job).await;
 
     let error = json!({ "error": { "code": "no_rows", "message": "there is nothing to do" } });

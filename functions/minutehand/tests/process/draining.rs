@@ -1,6 +1,8 @@
 //! Draining: after SIGTERM running attempts may finish, the process begins nothing new, attempts that do not end are given back, and the
 //! process exits with 0.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use http::Method;
@@ -12,21 +14,27 @@ use crate::server::{Server, serve};
 use crate::target::Target;
 use crate::{SOON, calling, calls_of, create, finished_runs, runs_of, words};
 
+/// How long the call under way takes, in milliseconds: so long that all that is done meanwhile is done in time on a busy machine.
+const UNDER_WAY_MS: i64 = 12_000;
+/// How long it may take in a drain, and the process to end: far longer.
+const DRAIN_SECONDS: u64 = 60;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_lets_a_running_attempt_finish_and_begins_no_other() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
-    let server = Server::on(data.path());
-    let running = create(&server.client(), calling(&target, "/slow/2500", &json!({}))).await;
+    let server = Server::started(draining(data.path(), DRAIN_SECONDS));
+    let running = create(&server.client(), calling(&target, &format!("/slow/{UNDER_WAY_MS}"), &json!({}))).await;
     let called = calls_of(&target, &running, 1).await[0].at;
-    let soon = json!({ "schedule": { "after_seconds": 1 } });
+    let soon = json!({ "schedule": { "after_seconds": 6 } });
     let waiting = create(&server.client(), calling(&target, "/ok", &soon)).await;
 
-    let ended = server.stop();
+    server.terminate();
+    let ended = server.ended(Duration::from_secs(DRAIN_SECONDS));
     let down = now();
     let again = Server::on(data.path());
 
     assert!(ended.status.success() && ended.complaints().is_empty(), "{ended:?}");
-    assert!(down >= called + 2_500, "it waited for the answer");
+    assert!(down >= called + UNDER_WAY_MS, "it waited for the answer");
     assert!(down > instant(&waiting, "next_run_at"), "the other job came due meanwhile");
     let runs = finished_runs(&again.client(), &running, 1).await;
     assert_eq!(words(&runs[0]["attempts"], "outcome"), ["succeeded"]);
@@ -38,9 +46,7 @@ async fn sigterm_lets_a_running_attempt_finish_and_begins_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attempt_that_does_not_end_in_time_is_handed_back_and_retried_after_the_restart() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
-    let mut command = serve(data.path());
-    command.args(["--drain-seconds", "1"]);
-    let server = Server::started(command);
+    let server = Server::started(draining(data.path(), 1));
     let job = create(&server.client(), calling(&target, "/hang/1", &json!({}))).await;
     calls_of(&target, &job, 1).await;
 
@@ -61,8 +67,8 @@ async fn an_attempt_that_does_not_end_in_time_is_handed_back_and_retried_after_t
 #[tokio::test(flavor = "multi_thread")]
 async fn while_an_attempt_runs_on_in_a_drain_the_api_answers() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
-    let server = Server::on(data.path());
-    let job = create(&server.client(), calling(&target, "/slow/2500", &json!({}))).await;
+    let server = Server::started(draining(data.path(), DRAIN_SECONDS));
+    let job = create(&server.client(), calling(&target, &format!("/slow/{UNDER_WAY_MS}"), &json!({}))).await;
     calls_of(&target, &job, 1).await;
 
     server.terminate();
@@ -70,7 +76,7 @@ async fn while_an_attempt_runs_on_in_a_drain_the_api_answers() {
     eventually(SOON, "it says that it drains", said).await;
     let client = server.client();
     let runs = runs_of(&client, &job).await;
-    let ended = server.ended(SOON);
+    let ended = server.ended(Duration::from_secs(DRAIN_SECONDS));
 
     assert_eq!(runs.iter().map(|run| text(run, "status")).collect::<Vec<_>>(), ["running"]);
     assert!(ended.status.success(), "{ended:?}");
@@ -80,9 +86,7 @@ async fn while_an_attempt_runs_on_in_a_drain_the_api_answers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_sigterm_ends_it_at_once() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
-    let mut command = serve(data.path());
-    command.args(["--drain-seconds", "60"]);
-    let mut server = Server::started(command);
+    let mut server = Server::started(draining(data.path(), DRAIN_SECONDS));
     let job = create(&server.client(), calling(&target, "/hang/1", &json!({}))).await;
     calls_of(&target, &job, 1).await;
 
@@ -92,9 +96,9 @@ async fn a_second_sigterm_ends_it_at_once() {
     assert!(server.is_running(), "it waits for the running attempt");
     let begin = Instant::now();
     server.terminate();
-    server.ended(Duration::from_secs(5));
+    server.ended(Duration::from_secs(DRAIN_SECONDS / 3));
 
-    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(begin.elapsed() < Duration::from_secs(DRAIN_SECONDS / 3));
     let again = Server::on(data.path());
     calls_of(&target, &job, 2).await;
     assert_eq!(runs_of(&again.client(), &job).await.len(), 1);
@@ -109,4 +113,11 @@ fn who_stops_a_server_as_soon_as_it_says_that_it_is_there_is_heard() {
 
         assert!(ended.status.success() && ended.stderr.contains("draining"), "{ended:?}");
     }
+}
+
+/// A server whose running attempts may take so long after SIGTERM.
+fn draining(data: &Path, seconds: u64) -> Command {
+    let mut command = serve(data);
+    command.args(["--drain-seconds", &seconds.to_string()]);
+    command
 }

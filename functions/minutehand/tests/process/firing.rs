@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::client::{instant, rfc3339, text};
-use crate::patience::{now, say};
+use crate::patience::{now, say, until};
 use crate::server::Server;
 use crate::target::{Call, Target};
 use crate::{calling, calls_of, create, finished_runs, words};
 
-/// Milliseconds after its instant at which a call counts as on time here. On an idle machine it is a few; others build
-/// and test beside us. The benchmark says how few.
-const ON_TIME: i64 = 1_000;
+/// Milliseconds after its instant within which a call counts as on time here. On an idle machine it is a few; others build
+/// and test beside us. The benchmark says how few. It is far below the 30 s after which what is overdue is found: whatever fires
+/// only then is late.
+const ON_TIME: i64 = 8_000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_immediate_job_is_fired_once_at_once() {
@@ -24,10 +25,10 @@ async fn an_immediate_job_is_fired_once_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_due_in_300_ms_is_fired_once_then() {
+async fn a_job_due_in_five_seconds_is_fired_once_then() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
     let server = Server::on(data.path());
-    let due = now() + 300;
+    let due = now() + 5_000;
 
     let schedule = json!({ "schedule": { "at": rfc3339(due) } });
     let job = create(&server.client(), calling(&target, "/ok", &schedule)).await;
@@ -43,11 +44,14 @@ async fn a_job_of_every_second_is_fired_at_each_of_its_instants() {
 
     let schedule = json!({ "schedule": { "every_seconds": 1, "max_fires": 3 } });
     let job = create(&server.client(), calling(&target, "/ok", &schedule)).await;
+    let instants: Vec<i64> = (1..=3).map(|n| instant(&job, "created_at") + n * 1_000).collect();
+    until(instants[2]).await;
     let runs = finished_runs(&server.client(), &job, 3).await;
 
-    let instants: Vec<i64> = (1..=3).map(|n| instant(&job, "created_at") + n * 1_000).collect();
     assert_eq!(runs.iter().map(|run| instant(run, "scheduled_at")).collect::<Vec<_>>(), instants);
-    let calls = target.calls_of(&text(&job, "job_id"));
+    let mut calls = target.calls_of(&text(&job, "job_id"));
+    // On a machine that is late two of them may be under way at once, and pass each other.
+    calls.sort_by_key(|call| call.scheduled_at);
     assert_eq!(calls.iter().map(|call| call.scheduled_at).collect::<Vec<_>>(), instants);
     for call in &calls {
         on_time(call, call.scheduled_at);
@@ -58,6 +62,7 @@ async fn a_job_of_every_second_is_fired_at_each_of_its_instants() {
 
 /// One call, on time, and one run, whose one attempt says the same.
 async fn once_on_time(server: &Server, target: &Target, job: &Value, due: i64) {
+    until(due).await;
     let calls = calls_of(target, job, 1).await;
     let runs = finished_runs(&server.client(), job, 1).await;
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::patience::eventually;
 use crate::server::Server;
-use crate::{create, finished_runs};
+use crate::{SOON, create, finished_runs};
 
 async fn metrics(client: &Client) -> String {
     let answer = client.get("/metrics").await;
@@ -32,9 +32,8 @@ async fn what_became_of_runs_is_measured() {
     }
     let failing = create(&client, json!({ "target": unreachable, "retry": { "max_retries": 1, "initial_delay_seconds": 1, "backoff": "fixed", "jitter": "none" } })).await;
     let _ended = finished_runs(&client, &failing, 1).await;
-    let text = metrics(&client).await;
 
-    for line in [
+    let lines = [
         r#"minutehand_runs_total{status="succeeded"} 1"#,
         r#"minutehand_runs_total{status="failed"} 1"#,
         "minutehand_attempts_total 3",
@@ -47,9 +46,12 @@ async fn what_became_of_runs_is_measured() {
         r#"minutehand_call_seconds_count{outcome="failed",target="http"} 2"#,
         r#"minutehand_duplicates_prevented_total{layer="idempotency_key"} 1"#,
         "minutehand_leases_rescued_total 0",
-    ] {
-        assert!(text.lines().any(|other| other == line), "{line}: {text}");
-    }
+    ];
+    let all_of_them = || async {
+        let text = metrics(&client).await;
+        lines.iter().all(|line| text.lines().any(|other| other == *line)).then_some(())
+    };
+    eventually(SOON, &format!("{lines:#?}"), all_of_them).await;
 }
 
 /// The names of the series that there are, without their values.

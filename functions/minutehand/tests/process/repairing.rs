@@ -20,7 +20,6 @@ use minutehand_io::store::embedded::{Codec, FileStore};
 use minutehand_io::store::{Guard, Store as _};
 use serde_json::Value;
 
-use crate::SOON;
 use crate::patience::eventually;
 use crate::releases::{of, unpack};
 use crate::server::{KEY, Server, minutehand};
@@ -29,6 +28,10 @@ use crate::server::{KEY, Server, minutehand};
 const OWNER: &[u8] = b"default\0";
 /// What values begin with.
 const FORMAT: u8 = 3;
+/// How long after it is made a job is due for the first time: all that is done to its directory before is done by then.
+const LATER: Duration = Duration::from_secs(30);
+/// By when it has run.
+const ITS_TIME: Duration = Duration::from_secs(60);
 
 /// Removed: the timer that is put. The job is listed again, and nothing of it ever runs.
 #[tokio::test(flavor = "multi_thread")]
@@ -50,7 +53,7 @@ async fn a_directory_without_timers_is_repaired_and_its_jobs_run() {
     assert_eq!(after.status.code(), Some(0), "{}", said(&after));
     let server = Server::on(data.path());
     let client = server.client();
-    eventually(SOON, "the job runs", async || {
+    eventually(ITS_TIME, "the job runs", async || {
         let runs = client.get(&format!("/v1/jobs/{}/runs", job.id)).await;
         runs.body["items"].as_array().is_some_and(|runs| !runs.is_empty()).then_some(())
     })
@@ -102,7 +105,7 @@ async fn what_nobody_can_read_is_discarded_by_its_key_and_kept_beside_the_store(
     assert_eq!((kept.clone().map(|(key, _value)| key), mode), (damaged, 0o600));
     assert!(kept.iter().all(|(_key, value)| value.first() == Some(&FORMAT)), "{kept:?}");
     let server = Server::on(data.path());
-    eventually(SOON, "the job runs", async || {
+    eventually(ITS_TIME, "the job runs", async || {
         let runs = server.client().get(&format!("/v1/jobs/{}/runs", job.id)).await;
         runs.body["items"].as_array().is_some_and(|runs| !runs.is_empty()).then_some(())
     })
@@ -178,7 +181,7 @@ async fn a_server_is_repaired_while_it_goes_on() {
     assert!(said(&repaired).contains("1 without a timer, made again"), "{}", said(&repaired));
     assert_eq!(after.status.code(), Some(0), "{}", said(&after));
     assert!(said(&after).contains(r#""without_timer":0"#), "{}", said(&after));
-    eventually(SOON, "the job runs", async || {
+    eventually(ITS_TIME, "the job runs", async || {
         let runs = server.client().get(&format!("/v1/jobs/{}/runs", job.id)).await;
         runs.body["items"].as_array().is_some_and(|runs| !runs.is_empty()).then_some(())
     })
@@ -247,7 +250,7 @@ async fn job_without_a_timer(data: &Path) -> Job {
 }
 
 fn job_of(id: u8) -> Job {
-    let start_at = Some(now() + Duration::from_secs(5));
+    let start_at = Some(now() + LATER);
     let plan = Plan { every_seconds: Some(60), start_at, ..Plan::default() };
     let schedule = Schedule::new(&plan, now()).unwrap();
     let tenant = Tenant::deployment();

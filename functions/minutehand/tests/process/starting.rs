@@ -12,12 +12,12 @@ use crate::create;
 use crate::patience::say;
 use crate::server::{Process, Server, minutehand, serve};
 
-const READY_WITHIN: Duration = Duration::from_secs(1);
+const READY_WITHIN: Duration = Duration::from_secs(5);
 /// Others use the machine too: of so many starts the fastest counts.
 const STARTS: usize = 5;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_ready_in_under_a_second() {
+async fn it_is_ready_in_under_five_seconds() {
     let data = tempfile::tempdir().unwrap();
     let mut took = Vec::new();
 

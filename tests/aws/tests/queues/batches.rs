@@ -37,7 +37,7 @@ async fn a_hint_travels_with_its_tenants_group_and_its_delay() {
     let (scripted, queues) = queues(|_, asked| asked.taken_but(|_| None)).await;
     let now = SystemClock.now();
 
-    for (number, at) in [(1, now + Duration::from_millis(60_500)), (2, now)] {
+    for (number, at) in [(1, now + Duration::from_millis(60_950)), (2, now)] {
         queues.send(Priority::High.into(), &hint(number), at).await.unwrap();
     }
 
@@ -93,7 +93,7 @@ async fn a_throttle_is_tried_again_and_then_a_fault() {
 async fn what_sqs_would_refuse_never_reaches_it() {
     let (scripted, queues) = queues(|_, asked| asked.taken_but(|_| None)).await;
     let (now, receipt) = (SystemClock.now(), Receipt::new(Priority::Low.into(), "handle"));
-    let (too_late, too_long) = (now + Duration::from_secs(903), now + Duration::from_secs(43_203));
+    let (too_late, too_long) = (now + Duration::from_secs(960), now + Duration::from_secs(43_260));
 
     let refused = [
         queues.send(Priority::Low.into(), &hint(1), too_late).await,
@@ -149,7 +149,7 @@ async fn what_an_old_receipt_asks_for_is_done_already() {
     let codes = ["ReceiptHandleIsInvalid", "AWS.SimpleQueueService.MessageNotInflight", "InternalError"];
     let code = move |entry: &Value| codes.into_iter().find(|code| entry["ReceiptHandle"] == *code);
     let (scripted, queues) = queues(move |_, asked| asked.taken_but(code)).await;
-    let until = SystemClock.now() + Duration::from_millis(1_500);
+    let until = SystemClock.now() + Duration::from_millis(1_950);
     let [invalid, ended, broken, good] =
         [codes[0], codes[1], codes[2], "good"].map(|handle| Receipt::new(Priority::Normal.into(), handle));
 

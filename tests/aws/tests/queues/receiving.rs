@@ -50,12 +50,13 @@ async fn a_poll_waits_longer_than_the_client_lets_other_calls_wait() {
     let second = Duration::from_secs(1);
     let impatient =
         TimeoutConfig::builder().operation_attempt_timeout(second).operation_timeout(second).read_timeout(second);
-    let sdk = aws.sdk().into_builder().timeout_config(impatient.build()).build();
-    let client = Client::new(&sdk);
-    let queues = SqsQueues::new(client.clone(), make_queues(&client).await, SystemClock, EARLY);
-    queues.send(Priority::Low.into(), &hint(1), SystemClock.now() + 4 * second).await.unwrap();
+    let impatient = Client::new(&aws.sdk().into_builder().timeout_config(impatient.build()).build());
+    let urls = make_queues(&aws.sqs()).await;
+    let sender = SqsQueues::new(aws.sqs(), urls.clone(), SystemClock, EARLY);
+    let receiver = SqsQueues::new(impatient, urls, SystemClock, EARLY);
+    sender.send(Priority::Low.into(), &hint(1), SystemClock.now() + 4 * second).await.unwrap();
 
-    let delivered = timeout(PATIENCE, queues.receive(9)).await.unwrap();
+    let delivered = timeout(PATIENCE, receiver.receive(9)).await.unwrap();
 
     assert_eq!(delivered.unwrap()[0].hint, hint(1));
 }
