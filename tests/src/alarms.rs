@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use minutehand_python::prerequisite::{is_there, not_run};
-use minutehand_python::workspace::{root, target};
+use minutehand_python::workspace::{locked, root, target};
 use regex::Regex;
 
 /// To fetch the rules' checker: a mirror may be away for a moment.
@@ -129,9 +129,7 @@ fn with_instance(series: &str) -> String {
 
 /// One process fetches it while the others wait; its folder is there when all of it is.
 fn is_unpacked(folder: &Path, promtool: &Path) -> bool {
-    fs::create_dir_all(target()).expect("the target folder can be written");
-    let lock = File::create(folder.with_extension("lock")).expect("a lock file can be made");
-    lock.lock().expect("the lock is waited for");
+    let _turn = locked(&folder.with_extension("lock"));
     promtool.exists() || (0..TRIES).any(|_| fetched(folder))
 }
 

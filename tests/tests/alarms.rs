@@ -7,7 +7,7 @@
 mod faults;
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use minutehand_domain::run::ErrorCode;
 use minutehand_io::metrics::{ALL, Kind, Metric};
 use minutehand_python::prerequisite::{is_there, not_run, run, say};
-use minutehand_python::workspace::{root, target};
+use minutehand_python::workspace::{locked, root, target};
 use minutehand_tests::alarms::PROMTOOL;
 use regex::Regex;
 use serde_json::Value;
@@ -35,9 +35,7 @@ static APP: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
         return None;
     }
     let (from, app) = (root().join("infra"), target().join("cdk"));
-    fs::create_dir_all(&app).expect("a folder under target/");
-    let lock = File::create(app.join(".lock")).expect("a lock file");
-    lock.lock().expect("the lock is waited for");
+    let _turn = locked(&app.join(".lock"));
     for part in ["bin", "lib", "test"] {
         copy_sources(&from.join(part), &app.join(part));
     }

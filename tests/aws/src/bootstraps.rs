@@ -1,17 +1,13 @@
 //! The bootstraps: the four functions as they are deployed, built for this machine; with `MINUTEHAND_BUILD=--x86-64` as Lambda gets them.
 
 use std::env;
-use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
 use crate::workspace;
 
 /// The four bootstraps, from the sources as they are. One builds and the others wait: what they find is a moment's work.
 pub fn build_functions() {
-    let folder = workspace::target().join("lambda");
-    fs::create_dir_all(&folder).expect("the target folder can be written");
-    let lock = File::create(folder.join("lock")).expect("a lock file can be made");
-    lock.lock().expect("the lock is waited for");
+    let _turn = workspace::locked(&workspace::target().join("lambda/lock"));
     let mut build = Command::new(workspace::root().join("infra/build"));
     build.args(env::var("MINUTEHAND_BUILD"));
     // Cargo's variables about the tests are part of what ring's build is made of: with them, everything is built again.

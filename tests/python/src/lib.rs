@@ -45,10 +45,8 @@ impl Requirements {
     /// is replaced.
     fn venv(&self) -> Option<Venv> {
         let folder = workspace::target().join("python");
-        fs::create_dir_all(&folder).expect("the target folder can be written");
         let name = self.folder_name();
-        let lock = File::create(folder.join(format!("{name}.lock"))).expect("a lock file can be made");
-        lock.lock().expect("the lock is waited for");
+        let _turn = workspace::locked(&folder.join(format!("{name}.lock")));
 
         let venv = folder.join(name);
         let complete = venv.join("complete");
