@@ -170,7 +170,8 @@ export class Alarms extends Construct {
       period: minutes(60),
       label: 'failed, in percent',
     });
-    this.unusual('FailuresUnusual', 'More runs fail than in the weeks before', { metric: share, of: 2 });
+    const what = this.described('FailuresUnusual', 'More runs fail than in the weeks before');
+    this.told(this.band('FailuresUnusual', 'FailuresUnusual', what, share, 2), 'ticket');
   }
 
   private workers(): void {
@@ -185,7 +186,11 @@ export class Alarms extends Construct {
     const lost = measured.total('heartbeats_lost_total', minutes(15));
     this.alarm('HeartbeatsLost', 'ticket', 'Workers were heard of no more while they had runs', { metric: lost, above: 5 });
     const rescued = measured.total('leases_rescued_total', minutes(30));
-    this.unusual('RescuesUnusual', 'More attempts are taken up by others than in the weeks before', { metric: rescued, of: 1, above: 5 });
+    // Where there were none for weeks a single one is unusual, and nothing to look at.
+    const band = this.band('RescuesUnusualBand', 'RescuesUnusual-Band', partOf('RescuesUnusual'), rescued, 1);
+    this.whole('RescuesUnusual', 'ticket', 'More attempts are taken up by others than in the weeks before', [
+      AlarmRule.allOf(AlarmRule.fromAlarm(band, AlarmState.ALARM), this.part('RescuesUnusual', 'Some', { metric: rescued, above: 5 })),
+    ]);
   }
 
   private limits(): void {
@@ -271,7 +276,7 @@ export class Alarms extends Construct {
   private part(of: string, name: string, condition: Condition): IAlarmRule {
     const alarm = new Alarm(this, `${of}${name}`, {
       alarmName: this.named(`${of}-${name}`),
-      alarmDescription: `A part of ${of}: it tells nobody by itself`,
+      alarmDescription: partOf(of),
       ...looked(condition),
     });
     return AlarmRule.fromAlarm(alarm, AlarmState.ALARM);
@@ -288,26 +293,17 @@ export class Alarms extends Construct {
     return alarm;
   }
 
-  /**
-   * Above what the metric was in the two weeks before, by four of its deviations; and, where `above` says so, above that: where there were none for weeks a
-   * single one is unusual, and nothing to look at.
-   */
-  private unusual(name: string, what: string, { metric, of, above }: { metric: IMetric; of: number; above?: number }): void {
-    const alone = above === undefined;
-    const alarm = new AnomalyDetectionAlarm(this, alone ? name : `${name}Band`, {
-      alarmName: this.named(alone ? name : `${name}-Band`),
-      alarmDescription: alone ? this.described(name, what) : `A part of ${name}: it tells nobody by itself`,
+  /** Above what the metric was in the two weeks before, by four of its deviations. */
+  private band(id: string, alarmName: string, alarmDescription: string, metric: IMetric, evaluationPeriods: number): Alarm {
+    return new AnomalyDetectionAlarm(this, id, {
+      alarmName: this.named(alarmName),
+      alarmDescription,
       metric,
       stdDevs: 4,
       comparisonOperator: ComparisonOperator.GREATER_THAN_UPPER_THRESHOLD,
-      evaluationPeriods: of,
+      evaluationPeriods,
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
-    if (alone) {
-      return this.told(alarm, 'ticket');
-    }
-    const some = this.part(name, 'Some', { metric, above, of, bad: of });
-    this.whole(name, 'ticket', what, [AlarmRule.allOf(AlarmRule.fromAlarm(alarm, AlarmState.ALARM), some)]);
   }
 
   private named(name: string): string {
@@ -326,6 +322,8 @@ export class Alarms extends Construct {
     this.alarms.push(alarm);
   }
 }
+
+const partOf = (name: string): string => `A part of ${name}: it tells nobody by itself`;
 
 function looked(condition: Condition) {
   const { metric, above, of = 1, bad = 1, missing = TreatMissingData.NOT_BREACHING, comparison } = condition;
