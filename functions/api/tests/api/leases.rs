@@ -37,7 +37,7 @@ impl World {
         self.work(|_job, _run| -> Outcome { panic!("a worker's run is called by nobody") }).await;
     }
 
-    async fn ask(&self, more: Value) -> Answer {
+    pub(crate) async fn ask(&self, more: Value) -> Answer {
         let mut request = json!({"pool": "web1", "worker_id": "web1-a", "wait_seconds": 0});
         let (Value::Object(fields), Value::Object(more)) = (&mut request, more) else { panic!("objects") };
         fields.extend(more);
@@ -46,7 +46,12 @@ impl World {
 
     /// The one lease that there is.
     pub(crate) async fn taken(&self) -> Held {
-        let answer = self.ask(json!({})).await;
+        self.taken_by(json!({})).await
+    }
+
+    /// The same, by who asks like this.
+    pub(crate) async fn taken_by(&self, more: Value) -> Held {
+        let answer = self.ask(more).await;
         let leases = answer.listed("leases");
         let [lease] = &leases[..] else { panic!("not one lease: {}", answer.text) };
         Held(lease.clone())

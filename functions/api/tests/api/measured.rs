@@ -5,8 +5,7 @@ use minutehand_domain::run::ErrorCode;
 use prometheus::Registry;
 use serde_json::{Value, json};
 
-use crate::leases::Held;
-use crate::world::{ACME_KEY, Answer, OTHER_KEY, World, acme, failed, other, succeeded};
+use crate::world::{ACME_KEY, OTHER_KEY, World, acme, failed, other, succeeded};
 
 impl World {
     fn counted(&self, name: &str) -> u64 {
@@ -18,14 +17,10 @@ impl World {
         ["worker_wait_seconds normal", "unattended_seconds normal"].map(|name| self.counted(name))
     }
 
-    async fn asks(&self, worker: &str, lease_seconds: u32, handlers: Value) -> Answer {
-        let mut asks = json!({"pool": "web1", "worker_id": worker, "wait_seconds": 0, "lease_seconds": lease_seconds});
-        if !handlers.is_null() {
-            asks["handlers"] = handlers;
-        }
-        let answer = self.post("/v1/leases", asks).await;
+    /// A worker shows that it is alive.
+    async fn asks(&self, more: Value) {
+        let answer = self.ask(more).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
-        answer
     }
 
     async fn says(&self, lines: &[&str]) {
@@ -97,9 +92,9 @@ async fn a_run_that_waits_for_workers_is_unattended_where_none_of_its_pool_is_al
     assert_eq!(world.waited(), [0, 61]);
 
     // Somebody asks who can do something else: a sign of life of the pool, and nothing for this run.
-    world.asks("w", 30, json!(["other"])).await;
+    world.asks(json!({"handlers": ["other"]})).await;
     world.pass(60);
-    world.asks("w", 30, json!(["other"])).await;
+    world.asks(json!({"handlers": ["other"]})).await;
     world.pass(1);
     world.offer().await;
     assert_eq!(world.waited(), [0, 61 + 122 + 122], "at two looks more");
@@ -109,7 +104,7 @@ async fn a_run_that_waits_for_workers_is_unattended_where_none_of_its_pool_is_al
 #[tokio::test]
 async fn a_run_that_waits_while_somebody_of_its_pool_is_alive_waits_for_a_busy_one() {
     let world = World::new();
-    world.asks("w", 600, Value::Null).await;
+    world.asks(json!({"lease_seconds": 600})).await;
     world.ready(json!({})).await;
 
     world.pass(61);
@@ -123,7 +118,7 @@ async fn a_run_that_waits_while_somebody_of_its_pool_is_alive_waits_for_a_busy_o
 async fn a_pool_has_been_without_workers_for_as_long_as_none_was_heard_of() {
     let world = World::new();
     world.ready(json!({"timeout_seconds": 3600})).await;
-    let held = Held(world.asks("busy", 60, Value::Null).await.listed("leases")[0].clone());
+    let held = world.taken_by(json!({"lease_seconds": 60})).await;
     world.ready(json!({})).await;
     for _ in 0..10 {
         world.pass(50);
@@ -142,10 +137,10 @@ async fn a_pool_has_been_without_workers_for_as_long_as_none_was_heard_of() {
 async fn a_pool_is_attended_by_who_is_alive_behind_many_that_are_gone() {
     let world = World::new();
     for number in 0..150 {
-        world.asks(&format!("gone-{number}"), 5, Value::Null).await;
+        world.asks(json!({"worker_id": format!("gone-{number}"), "lease_seconds": 5})).await;
     }
     world.pass(3600);
-    world.asks("alive", 600, Value::Null).await;
+    world.asks(json!({"worker_id": "alive", "lease_seconds": 600})).await;
     world.ready(json!({})).await;
 
     world.pass(61);
