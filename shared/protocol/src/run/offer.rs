@@ -169,16 +169,19 @@ async fn put<D: Ports>(
     let WorkerTarget { pool, handler } = target.clone();
     let offer = Offer { pool, handler, priority: run.priority, since, hint: told.clone() };
     let (tenant, key) = (&run.tenant, OfferKey::of(&run.tenant, &offer));
-    let put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;
-    ports.queues().ring(key.line.pool);
-    let Put::Conflict(there) = put else { return Ok(Dropped::Offered) };
     let is_as_good = |there: &Offer| {
         there.handler == offer.handler && (there.hint.stamp == told.stamp || run.sla_missed().is_none())
     };
-    if let Some(there) = there.filter(|there| !is_as_good(&there.item)) {
+    let put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;
+    if let Put::Conflict(Some(there)) = &put
+        && !is_as_good(&there.item)
+    {
         let _either_way_it_is_gone = ports.store().delete::<Offer>(tenant, key, there.version).await?;
         let _put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;
-        ports.queues().ring(key.line.pool);
+    }
+    ports.queues().ring(key.line.pool);
+    if put.is_written() {
+        return Ok(Dropped::Offered);
     }
     tell_of_a_wait(ports, run, &offer).await?;
     Ok(Dropped::StillOffered)
@@ -189,8 +192,8 @@ async fn put<D: Ports>(
 const WORKERS: usize = 100;
 const PAGES: usize = 10;
 
-/// A run that was offered before waits for somebody who is not there, or too busy. It is looked at again a minute later, then two, four, up to
-/// sixty: so this costs little where much waits. What waited for a place first is told of with that wait.
+/// Tells for how long a run has waited that was offered before: nobody is there who takes it, or all are busy. It is looked at again a minute
+/// later, then two, four, up to sixty: so this costs little where much waits. The time that it stood in a line for a place counts too.
 async fn tell_of_a_wait<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result<(), Fault> {
     let waited = ports.clock().now().since(offer.since);
     if waited < pace::OVERDUE {
