@@ -283,8 +283,8 @@ async fn what_was_in_a_purged_queue_runs_all_the_same() {
 }
 
 /// An update may end a function in the middle of a request, and its client asks again; or in the middle of a run (AWS lets
-/// it finish, ministack does not), and its lease is lost: the run is then tried again, and comes out once all the same. So is one whose call
-/// takes its five seconds, as it may while the machine is busy with the update.
+/// it finish, ministack does not), and its lease is lost: the run is then tried again, and comes out once all the same. A call that takes its five
+/// seconds, as it may while the machine is busy with the update, is tried again too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn under_a_stack_update_every_job_runs_once() {
     let Some(World { mut deployment, api, hook, aws: _aws }) = World::deployed().await else { return };

@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// The promise is one second.
 const LAGS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0];
-/// What waits is told of from half a minute on.
+/// A look measures a wait for workers from half a minute on.
 const WAITS: &[f64] = &[30.0, 60.0, 180.0, 300.0, 900.0, 3600.0];
 /// A call lasts up to fourteen minutes.
 const CALLS: &[f64] = &[0.005, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 300.0, 840.0];

@@ -233,7 +233,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// A turn in catching up may lie hours ahead: who misses one goes behind all who have one.
+    /// A turn in catching up may lie hours ahead: a run that misses one goes behind all that have one.
     fn waits_for_its_turn(&self, record: &Record) -> bool {
         let Some(turn) = record.turn.filter(|turn| *turn > self.account.end) else { return false };
         let is_its_own = |timer: &&Timer| (timer.job, timer.instant, timer.due) == (record.job, record.instant, turn);

@@ -478,7 +478,7 @@ fn what_was_put_off_before_a_pause_outlives_it() {
     assert!(begun(None));
 }
 
-/// Whoever misses a turn goes behind all who have one. Its timer says that it is not forgotten.
+/// A run that misses its turn goes behind all that have one; the timer at its new turn shows that somebody will come.
 #[test]
 fn a_run_whose_turn_is_still_to_come_has_not_ended_where_its_timer_stands() {
     let broken = |turn: i64, due: i64| {

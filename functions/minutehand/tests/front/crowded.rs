@@ -242,7 +242,7 @@ async fn begin(address: SocketAddr, number: usize) -> Raw {
     bad
 }
 
-/// Jobs that are made under the usual bounds: whoever makes them is a good client, however slow the machine.
+/// Jobs made under the usual bounds, which cut no client of a slow machine.
 async fn with_waiting_jobs(data: &Path) {
     let usual = Server::on(data);
     let client = usual.client();

@@ -360,7 +360,7 @@ mod tests {
         }
     }
 
-    /// How late a run was come to is told by who came to it; of what a worker takes this says how long that took.
+    /// The executor that offers a run measures its lag; the worker that takes it, the stage `take` alone.
     #[test]
     fn what_a_worker_takes_says_how_long_it_waited() {
         let taker = Taker { worker: Worker(2), token: SecretHash::of("mt_1"), lease: Duration::from_secs(30) };
