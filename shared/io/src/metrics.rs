@@ -92,7 +92,7 @@ metrics! {
     HEARTBEATS_LOST: "minutehand_heartbeats_lost_total", Kind::Counter, [],
         "Leases of workers, and of targets that had taken a run on, which ran out without a sign of life; of `minutehand_retries_total` the part whose holders live elsewhere.";
     WORKER_WAITS: "minutehand_worker_wait_seconds", Kind::Seconds(WAITS), ["priority"] from PRIORITIES,
-        "For how long runs had waited for a worker, though one of their pool was alive that takes their handler: of those that were found waiting for half a minute or longer; each again a minute later, and two, four, up to sixty.";
+        "For how long runs had waited for a worker, though one of their pool was alive that takes their handler: of those that were found waiting for half a minute or longer; each again a minute later, and two, four, up to sixty. What fires in the stead of others has waited since the first of them.";
     UNATTENDED: "minutehand_unattended_seconds", Kind::Seconds(WAITS), ["priority"] from PRIORITIES,
         "At the same looks, where no worker of their pool was alive that takes their handler: for how long none was heard of, while they waited.";
     GIVEN_BACK: "minutehand_hints_given_back_total", Kind::Counter, [],

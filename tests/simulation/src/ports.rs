@@ -923,7 +923,12 @@ impl Events for Port {
             Event::Stalled { .. } => self.world.sim().count("run stalled"),
             Event::Prevented { by } => self.world.sim().count(format!("prevented by {}", by.as_str())),
             Event::AwaitsWorker { .. } => self.world.sim().count("run awaits a worker"),
-            Event::Unattended { .. } => self.world.sim().count("run unattended"),
+            Event::Unattended { silent, .. } => {
+                self.world.sim().count("run unattended");
+                if *silent > Duration::from_secs(180) {
+                    self.world.sim().count("run unattended for minutes");
+                }
+            }
             Event::GivenBack => self.world.sim().count("hint given back"),
             Event::Reached { since, now, .. } => {
                 let is_late = now.since(*since) > Duration::from_secs(5);

@@ -33,10 +33,14 @@ struct Host {
 }
 
 impl Host {
-    /// A job of each minute, whose occurrences are made up for when they are late.
+    /// One job, whose occurrences are each made up for when they are late.
     fn of(setting: Setting, wish: Wish) -> Self {
         let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: None };
-        let stage = Stage::on(setting, Wish { catch_up, ..wish }, []);
+        Self::as_wished(setting, Wish { catch_up, ..wish })
+    }
+
+    fn as_wished(setting: Setting, wish: Wish) -> Self {
+        let stage = Stage::on(setting, wish, []);
         let registry = Registry::new();
         stage.measure_into(Arc::new(Series::of_a_host(&registry).expect("a registry of its own")));
         stage.create(0, "creator");
@@ -45,6 +49,14 @@ impl Host {
 
     fn each_minute() -> Self {
         Self::of(Setting::plain(), Wish::every(60, MINUTE))
+    }
+
+    /// A worker comes each two seconds, and in the fault nobody.
+    fn with_a_worker(self) -> Self {
+        for second in (MINUTE..END * MINUTE).step_by(2).filter(|second| !FAULT.contains(&(second / MINUTE))) {
+            self.stage.take_and_complete(second, "worker");
+        }
+        self
     }
 
     fn sweeps(self, minutes: Range<i64>) -> Self {
@@ -105,11 +117,18 @@ fn a_tick_that_stops_is_told_of() {
 
 #[test]
 fn workers_that_are_gone_are_told_of() {
-    let host = Host::of(Setting::plain(), Wish { by_a_worker: true, ..Wish::every(60, MINUTE) }).sweeps(1..END);
-    for second in (MINUTE..END * MINUTE).step_by(2).filter(|second| !FAULT.contains(&(second / MINUTE))) {
-        host.stage.take_and_complete(second, "worker");
-    }
+    let host = Host::of(Setting::plain(), Wish { by_a_worker: true, ..Wish::every(60, MINUTE) });
+    let host = host.sweeps(1..END).with_a_worker();
     rings("worker", &host.played(), &["PoolUnattended"]);
+}
+
+/// Each minute one occurrence fires in the stead of those before it, and none waits for long by itself (guard `waits-since-the-first-of-them`).
+#[test]
+fn workers_that_are_gone_are_told_of_however_often_their_job_comes() {
+    let host = Host::as_wished(Setting::plain(), Wish { by_a_worker: true, ..Wish::every(5, MINUTE) });
+    let scraped = host.sweeps(1..END).with_a_worker().played();
+    rings("often", &scraped, &["PoolUnattended"]);
+    rings_meanwhile("often", &scraped, "PoolUnattended");
 }
 
 #[test]

@@ -192,19 +192,32 @@ async fn put<D: Ports>(
 const WORKERS: usize = 100;
 const PAGES: usize = 10;
 
+/// Offers of a line that are looked through for those of one job, oldest first: the oldest of all is some job's own.
+const OLDEST: usize = 20;
+
 /// Tells for how long a run has waited that was offered before: nobody is there who takes it, or all are busy. It is looked at again a minute
 /// later, then two, four, up to sixty: so this costs little where much waits. The time that it stood in a line for a place counts too.
 async fn tell_of_a_wait<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result<(), Fault> {
-    let waited = ports.clock().now().since(offer.since);
-    if waited < pace::OVERDUE {
+    let now = ports.clock().now();
+    if now.since(offer.since) < pace::OVERDUE {
         return Ok(());
     }
     let Offer { pool, handler, .. } = offer;
+    let waited = now.since(first_offered(ports, run, offer).await?);
     ports.events().emit(&match silent_for(ports, &run.tenant, pool, handler).await? {
         None => Event::AwaitsWorker { run, waited },
         Some(silent) => Event::Unattended { run, pool, silent: silent.min(waited) },
     });
     Ok(())
+}
+
+/// What fires in the stead of others has waited since the first of them, whose offer stands until a worker comes for it: of a job of each few
+/// seconds none waits for a minute by itself.
+async fn first_offered<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result<Moment, Fault> {
+    let line = OfferKey::of(&run.tenant, offer).line;
+    let oldest = ports.store().list::<Offer>(&run.tenant, line, None, OLDEST).await?.items;
+    let of_its_job = oldest.iter().find(|other| other.hint.run.job == run.key.job && other.handler == offer.handler);
+    Ok(of_its_job.map_or(offer.since, |first| first.since.min(offer.since)))
 }
 
 /// For how long nobody was heard of who takes this handler; none while somebody is alive who does. One that drains takes nothing.

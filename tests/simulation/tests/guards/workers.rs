@@ -282,3 +282,21 @@ fn who_takes_other_handlers_does_not_attend_to_a_run() {
     assert_eq!(told(Some(&["another", "handler"])), (true, false), "it is too busy");
     assert_eq!(told(None), (true, false), "it takes all");
 }
+
+/// Nobody is there. Each minute one occurrence fires in the stead of those before it, and none waits for long by itself.
+///
+/// Removed (`waits-since-the-first-of-them`): each has waited since it was due itself. Of a pool whose only job comes each five seconds nobody was
+/// told for as long as it stood.
+#[test]
+fn what_fires_in_the_stead_of_others_has_waited_since_the_first_of_them() {
+    let stage = Stage::new(by_a_worker(Wish::every(5, 60)), []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..600);
+
+    stage.play_to(240);
+    assert!(stage.counted("run unattended") > 0);
+    assert_eq!(stage.counted("run unattended for minutes"), 0);
+
+    stage.play_to(600);
+    assert!(stage.counted("run unattended for minutes") > 0);
+}
