@@ -192,8 +192,10 @@ async fn put<D: Ports>(
 const WORKERS: usize = 100;
 const PAGES: usize = 10;
 
-/// Offers of a line that are looked through for those of one job, oldest first: the oldest of all is some job's own.
+/// Offers of a line that are looked through for those of one job, oldest first, and how old they may be: what is older may have been called off while
+/// nobody came, and no alarm asks for as much.
 const OLDEST: usize = 20;
+const AT_MOST: Duration = Duration::from_secs(15 * 60);
 
 /// Tells for how long a run has waited that was offered before: nobody is there who takes it, or all are busy. It is looked at again a minute
 /// later, then two, four, up to sixty: so this costs little where much waits. The time that it stood in a line for a place counts too.
@@ -212,12 +214,19 @@ async fn tell_of_a_wait<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result
 }
 
 /// What fires in the stead of others has waited since the first of them, whose offer stands until a worker comes for it: of a job of each few
-/// seconds none waits for a minute by itself.
+/// seconds none waits for a minute by itself. What was offered before its job was changed or paused is not counted.
 async fn first_offered<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result<Moment, Fault> {
-    let line = OfferKey::of(&run.tenant, offer).line;
-    let oldest = ports.store().list::<Offer>(&run.tenant, line, None, OLDEST).await?.items;
-    let of_its_job = oldest.iter().find(|other| other.hint.run.job == run.key.job && other.handler == offer.handler);
-    Ok(of_its_job.map_or(offer.since, |first| first.since.min(offer.since)))
+    if !run.key.is_occurrence() {
+        return Ok(offer.since);
+    }
+    let key = OfferKey::of(&run.tenant, offer);
+    let before = OfferKey { since: ports.clock().now() - AT_MOST, ..key };
+    let oldest = ports.store().list::<Offer>(&run.tenant, key.line, Some(before), OLDEST).await?.items;
+    let is_before_it = |other: &&Offer| {
+        let of_its_job = other.hint.run.is_occurrence() && other.hint.run.job == run.key.job;
+        of_its_job && other.handler == offer.handler && other.hint.stamp.generation == offer.hint.stamp.generation
+    };
+    Ok(oldest.iter().find(is_before_it).map_or(offer.since, |first| first.since.min(offer.since)))
 }
 
 /// For how long nobody was heard of who takes this handler; none while somebody is alive who does. One that drains takes nothing.
