@@ -33,7 +33,7 @@ const EACH: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(4);
 /// In scrapes, a minute: all is well.
 const WELL: usize = 12;
-/// In scrapes: half a minute until a run waits for workers that are gone, the seven of `PoolUnattended`, and one and a half for a slow machine.
+/// In scrapes, nine minutes: workers that are gone are told of after three and a half, and a slow machine has its time.
 const FAULT: usize = 108;
 
 #[tokio::test]

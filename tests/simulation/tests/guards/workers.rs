@@ -300,3 +300,41 @@ fn what_fires_in_the_stead_of_others_has_waited_since_the_first_of_them() {
     stage.play_to(600);
     assert!(stage.counted("run unattended for minutes") > 0);
 }
+
+/// Offers stand until a worker comes, those of a job that is paused too.
+///
+/// Removed (`waits-for-nobody-while-paused`): what fires behind the pause has waited since before it. Whose workers came with it was told that there
+/// were none.
+#[test]
+fn what_was_offered_before_its_job_was_paused_waits_no_longer() {
+    let stage = Stage::new(by_a_worker(Wish::every(5, 60)), []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..900);
+    stage.change(120, "pauser", Change::Pause);
+    stage.change(720, "resumer", Change::Resume);
+
+    stage.play_to(720);
+    let before = stage.counted("run unattended");
+    stage.play_to(840);
+
+    assert!(stage.counted("run unattended") > before);
+    assert_eq!(stage.counted("run unattended for minutes"), 0);
+}
+
+/// And that of a run that was cancelled.
+///
+/// Removed (`waits-for-nothing-of-long-ago`): the next one, an hour later, has waited since then.
+#[test]
+fn what_was_called_off_while_nobody_came_waits_no_longer() {
+    let stage = Stage::new(by_a_worker(Wish::every(3600, 60)), []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..3900);
+    stage.cancel(100, "canceller", 60);
+
+    stage.play_to(3660);
+    let before = stage.counted("run unattended");
+    stage.play_to(3780);
+
+    assert!(stage.counted("run unattended") > before);
+    assert_eq!(stage.counted("run unattended for minutes"), 0);
+}
