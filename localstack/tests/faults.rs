@@ -33,7 +33,7 @@ const EACH: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(4);
 /// In scrapes, a minute: all is well.
 const WELL: usize = 12;
-/// In scrapes, nine minutes: workers that are gone are told of after three and a half, and a slow machine has its time.
+/// In scrapes, nine minutes: `PoolUnattended` rings after three and a half, and the rest is for a slow machine.
 const FAULT: usize = 108;
 
 #[tokio::test]

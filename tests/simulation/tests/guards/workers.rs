@@ -303,8 +303,8 @@ fn what_fires_in_the_stead_of_others_has_waited_since_the_first_of_them() {
 
 /// Offers stand until a worker comes, those of a job that is paused too.
 ///
-/// Removed (`waits-for-nobody-while-paused`): what fires behind the pause has waited since before it. Whose workers came with it was told that there
-/// were none.
+/// Removed (`waits-for-nobody-while-paused`): the first occurrence behind a pause had waited since before the pause, and an operator was told so who
+/// starts job and workers together.
 #[test]
 fn what_was_offered_before_its_job_was_paused_waits_no_longer() {
     let stage = Stage::new(by_a_worker(Wish::every(5, 60)), []);
@@ -321,9 +321,9 @@ fn what_was_offered_before_its_job_was_paused_waits_no_longer() {
     assert_eq!(stage.counted("run unattended for minutes"), 0);
 }
 
-/// And that of a run that was cancelled.
+/// The offer of a run that was cancelled stands, too.
 ///
-/// Removed (`waits-for-nothing-of-long-ago`): the next one, an hour later, has waited since then.
+/// Removed (`waits-for-nothing-of-long-ago`): the next occurrence, an hour later, had waited since the cancelled one was offered.
 #[test]
 fn what_was_called_off_while_nobody_came_waits_no_longer() {
     let stage = Stage::new(by_a_worker(Wish::every(3600, 60)), []);
