@@ -14,6 +14,8 @@ use crate::{Account, CHANGE_TOLERANCE, Call, Cost, Head, Job, Record, SKEW, Stat
 const UNSETTLED: i64 = 20 * 60_000;
 /// One that failed this close to the end may still have tries left.
 const UNFINISHED: i64 = 60 * 60_000;
+/// The shortest that a job may have its runs kept for: a day.
+const SHORTEST_KEPT: i64 = 24 * 60 * 60_000;
 /// More than an hour of minutes behind, a sweep costs more than what is due.
 const WIDEST_SWEEP: i64 = 60;
 
@@ -93,12 +95,23 @@ impl<'a> Verdict<'a> {
             let from = (head.since + if n == 0 { SKEW } else { CHANGE_TOLERANCE }).max(head.decided);
             let to = (until - CHANGE_TOLERANCE).min(self.account.end - UNSETTLED);
             for t in head.schedule.instants(from, to) {
-                if !self.is_covered(job.job, t) {
+                if !self.is_covered(job.job, t) && !self.lies_before_a_link_of_a_wrong_clock(&job.heads[..=n], t) {
                     self.report("every occurrence has its record", job.job, t, "nothing stands for it");
                 }
             }
         }
         self.occurrences_of_both_sides_of_a_change(job);
+    }
+
+    /// Whether a clock that was ahead has put a link behind `t` when it wrote an earlier state, and another then was further ahead than a run
+    /// has to be kept: who looks by it cannot tell what was on record before that link and has expired.
+    fn lies_before_a_link_of_a_wrong_clock(&self, heads: &[Head], t: i64) -> bool {
+        let Some((head, earlier)) = heads.split_last() else { return false };
+        let is_behind = |other: &Head| {
+            let was_ahead = other.decided > other.since + SKEW && other.decided > head.in_force_from();
+            was_ahead && other.status == Status::Active && other.schedule.instants(other.decided, t + 1).is_empty()
+        };
+        earlier.iter().any(is_behind) && self.account.ahead_in(head.in_force_from(), t) >= SHORTEST_KEPT
     }
 
     /// An occurrence of the last head has not been superseded by a change, and must not be recorded as superseded.

@@ -461,6 +461,36 @@ fn what_a_clock_that_was_ahead_has_decided_counts_from_its_time() {
     assert_eq!(of(40_000), ["every occurrence has its record"]);
 }
 
+/// A clock an hour ahead has put a link, the job was written anew when it was right, and then a clock was days ahead. Seed 40369665 met it.
+#[test]
+fn nothing_need_stand_before_a_link_of_a_clock_that_was_ahead_where_it_may_have_expired() {
+    let at = |seconds: i64, ahead: i64| Head {
+        since: T + seconds * 1000,
+        decided: T + (seconds + ahead) * 1000,
+        schedule: Schedule::Every { first: T, period: 600_000, end: i64::MAX, at_most: None },
+        ..head(T)
+    };
+    let lost = |heads: &[Head], by: i64, until: i64| {
+        let covering = Record { instant: T + until * 1000, covers_until: Some(END), ..record() };
+        let job = Job { heads: heads.to_vec(), ..job() };
+        let account = Account {
+            jobs: vec![job],
+            calls: vec![],
+            records: vec![covering],
+            wrong_clocks: ahead(1000, 1100, by),
+            ..clean()
+        };
+        rules(&account).contains(&"every occurrence has its record")
+    };
+    let (day, set_back) = (86_400, [at(300, 2400), at(900, 0)]);
+
+    assert!(!lost(&set_back, day, 3000), "before the link");
+    assert!(lost(&set_back, day, 3600), "the link itself");
+    assert!(lost(&set_back, day - 1, 3000), "no record had expired");
+    assert!(lost(&[at(300, 0), at(900, 0)], day, 3000), "no clock had been ahead");
+    assert!(lost(&set_back[1..], day, 3000), "nobody had put a link there");
+}
+
 /// A clock that was ahead has put it off before its time, and before the pause in which that lies.
 #[test]
 fn what_was_put_off_before_a_pause_outlives_it() {
