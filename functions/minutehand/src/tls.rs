@@ -70,30 +70,38 @@ impl Tls {
     }
 
     /// A change that cannot be used, such as a certificate whose key is still to come, is said once, and what was
-    /// read before goes on.
+    /// read before goes on. It is tried again at each look: of a file that is given to its reader nothing is seen to have changed.
     async fn watching(&self, drain: Drain) {
-        let mut seen = self.first;
+        let (mut seen, mut unusable) = (self.first, None);
         loop {
             tokio::select! {
                 () = drain.draining() => return,
                 () = tokio::time::sleep(LOOK) => {}
             }
             let now = self.files.stamps();
-            if now != seen {
+            if now != seen || unusable.is_some() {
                 seen = now;
-                self.read_again();
+                unusable = self.read_again(unusable);
             }
         }
     }
 
-    fn read_again(&self) {
+    /// Why that cannot be used: said, unless it is what was `said` before.
+    fn read_again(&self, said: Option<String>) -> Option<String> {
         match self.files.read() {
             Ok(server) => {
                 *self.server.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(server);
                 tracing::info!(certificate = %self.files.certificates.display(), "TLS: the certificate was read again");
                 self.files.warn_if_others_read_the_key();
+                None
             }
-            Err(why) => tracing::error!(%why, "TLS: the certificate that was read before is used on"),
+            Err(why) => {
+                let why = why.to_string();
+                if said.as_ref() != Some(&why) {
+                    tracing::error!(%why, "TLS: the certificate that was read before is used on");
+                }
+                Some(why)
+            }
         }
     }
 }

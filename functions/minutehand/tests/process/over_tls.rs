@@ -1,5 +1,7 @@
 //! Over TLS: the API with a certificate, and another one while it goes on.
 
+use std::fs;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,8 +33,8 @@ fn certificate(folder: &Path) -> CertificateDer<'static> {
 /// As whoever renews certificates should: the whole file at once.
 fn write(folder: &Path, name: &str, text: &str) {
     let new = folder.join(format!("{name}.new"));
-    std::fs::write(&new, text).expect("a file");
-    std::fs::rename(new, folder.join(name)).expect("a file");
+    fs::write(&new, text).expect("a file");
+    fs::rename(new, folder.join(name)).expect("a file");
 }
 
 fn start(folder: &Path, more: &[(&str, &str)]) -> Server {
@@ -90,13 +92,40 @@ async fn what_cannot_be_used_leaves_the_certificate_that_is_there() {
 
     let other = tempfile::tempdir().unwrap();
     certificate(other.path());
-    let foreign = std::fs::read_to_string(other.path().join("cert.pem")).unwrap();
+    let foreign = fs::read_to_string(other.path().join("cert.pem")).unwrap();
     for (text, said) in [(foreign.as_str(), "cannot be used"), ("nothing", "there is no certificate")] {
         write(folder.path(), "cert.pem", text);
         eventually(SOON, said, || async { server.stderr().contains(said).then_some(()) }).await;
         let answer = asked(server.address(), &first, "/v1/health").await.expect("an answer");
         assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
     }
+}
+
+/// A file of somebody else's that is given to its reader has changed in nothing that is looked at.
+///
+/// Removed: what could not be read is not tried again while it looks the same. The former certificate was shown until it expired.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_used_is_tried_again_though_it_looks_the_same() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    certificate(folder.path());
+    let server = start(folder.path(), &[]);
+    let second = certificate(other.path());
+    let [key, text] = ["key.pem", "cert.pem"].map(|name| fs::read_to_string(other.path().join(name)).unwrap());
+
+    write(folder.path(), "key.pem", &key);
+    write(folder.path(), "cert.pem", &"x".repeat(text.len()));
+    let refused = || async { server.stderr().contains("there is no certificate").then_some(()) };
+    eventually(SOON, "a certificate that is none", refused).await;
+    let mut file = fs::File::options().write(true).open(folder.path().join("cert.pem")).unwrap();
+    let then = file.metadata().unwrap().modified().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file.set_modified(then).unwrap();
+
+    eventually(SOON, "an answer with the other certificate", || async {
+        asked(server.address(), &second, "/v1/health").await.ok()
+    })
+    .await;
+    assert_eq!(server.stderr().matches("there is no certificate").count(), 1, "it is said once");
 }
 
 /// Removed: the agreement has no end. Whoever connects and says nothing kept a place for ever.
@@ -120,8 +149,8 @@ async fn who_says_nothing_or_speaks_plain_http_is_cut() {
 #[test]
 fn what_cannot_be_used_at_the_start_ends_it_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("cert.pem"), "no certificate").unwrap();
-    std::fs::write(folder.path().join("key.pem"), "no key").unwrap();
+    fs::write(folder.path().join("cert.pem"), "no certificate").unwrap();
+    fs::write(folder.path().join("key.pem"), "no key").unwrap();
     let mut command = serve(&folder.path().join("data"));
     command.arg("--tls-cert").arg(folder.path().join("cert.pem")).arg("--tls-key").arg(folder.path().join("key.pem"));
 
