@@ -157,7 +157,12 @@ export class Alarms extends Construct {
     this.alarm('DeadLetters', 'ticket', 'Runs failed for good, and nobody has seen to them', { metric: measured.total('dead_letters_total', minutes(15)), above: 0 });
     this.alarm('SlaMissed', 'ticket', 'Runs had not ended by when they were to have', { metric: measured.total('sla_missed_total', minutes(15)), above: 0 });
     this.alarm('WorkflowsStalled', 'ticket', 'A workflow has made no progress for 15 minutes, and waits for nothing', { metric: measured.total('workflow_stalls_total', minutes(15)), above: 0 });
-    this.alarm('NotificationsFailing', 'ticket', 'Messages of notifications were given up', { metric: measured.total('notifications_total.failed', minutes(15)), above: 0 });
+    // Of a receiver that does not answer the last try has timed out. A message is always of high priority.
+    const unheard = ['failed', 'timed_out'].flatMap((word) => {
+      const name = `notifications_total.${word}`;
+      return [measured.of(name, 'Sum', minutes(15), 'api'), measured.of(name, 'Sum', minutes(15), 'sweeper'), measured.of(name, 'Sum', minutes(15), 'executor', 'high')];
+    });
+    this.alarm('NotificationsFailing', 'ticket', 'Messages of notifications were given up', { metric: combined(unheard, minutes(15), 'given up'), above: 0 });
     // What workers carry out ends in the API.
     const ended = (word: string) => [...measured.byPriority(`runs_total.${word}`, 'Sum', minutes(60)), measured.of(`runs_total.${word}`, 'Sum', minutes(60), 'api')];
     const [failed, succeeded] = [ended('failed'), ended('succeeded')];
@@ -226,19 +231,23 @@ export class Alarms extends Construct {
     this.whole('FunctionsDown', 'page', 'For minutes half of what a function was to do, and more, has failed or was refused', [
       this.part('FunctionsDown', 'Refused', { metric: share, above: 50, of: 5, bad: 3, comparison }),
       this.part('FunctionsDown', 'ApiFails', { metric: failedShare(apiId, minutes(1)), above: 50, of: 5, bad: 3, comparison }),
-      this.part('FunctionsDown', 'GivesBack', { metric: this.givenBackAlone(minutes(1)), above: 0, of: 5, bad: 3 }),
+      AlarmRule.allOf(
+        this.part('FunctionsDown', 'GivesBack', { metric: this.givenBackBeside('attempts_total', 'Sum', minutes(1)), above: 0, of: 5, bad: 3 }),
+        this.part('FunctionsDown', 'GivesBackOffers', { metric: this.givenBackBeside('run_lag_seconds', 'SampleCount', minutes(1)), above: 0, of: 5, bad: 3 }),
+      ),
     ]);
   }
 
   /**
-   * How many hints were given back where nothing was begun beside them: an executor that reaches neither its table nor what calls need (a role, a key,
-   * a network) ends each invocation well, and takes each hint that it is given, until that is a dead letter.
+   * How many hints were given back where none of this was counted beside them: an executor that reaches neither its table nor what calls need (a role, a key,
+   * a network) ends each invocation well, and takes each hint that it is given, until that is a dead letter. What workers carry out it only
+   * reaches and offers, and an attempt that is not the first was reached before: so both are asked.
    */
-  private givenBackAlone(period: Duration): IMetric {
+  private givenBackBeside(name: string, statistic: string, period: Duration): IMetric {
     const back = named('back', this.measured.byPriority('hints_given_back_total', 'Sum', period));
-    const begun = named('begun', this.measured.byPriority('attempts_total', 'Sum', period));
+    const begun = named('begun', this.measured.byPriority(name, statistic, period));
     const expression = `IF(${summed(begun)} > 0, 0, ${summed(back)})`;
-    return new MathExpression({ expression, usingMetrics: { ...back, ...begun }, period, label: 'given back, and nothing begun' });
+    return new MathExpression({ expression, usingMetrics: { ...back, ...begun }, period, label: `given back, and no ${name}` });
   }
 
   /**

@@ -251,6 +251,23 @@ test('an executor that gives back all that it takes rings, and one that gives ba
   assert.deepEqual([worth(0, 0), worth(1, 40), worth(0, 40)], [0, 0, 40]);
 });
 
+/** An executor begins nothing of what workers carry out. Tried: only attempts are asked; where all jobs are for workers a throttled table woke somebody. */
+test('an executor that gives back some of what it offers to workers does not ring', () => {
+  const worth = (offered: number) =>
+    worthOf('prod-FunctionsDown-GivesBackOffers', (metric, { priority }) => (priority === 'low' ? { run_lag_seconds: offered, hints_given_back_total: 40 }[metric]! : 0));
+  assert.deepEqual([worth(9), worth(0)], [0, 40]);
+  const [whole] = ofType(over(), 'AWS::CloudWatch::CompositeAlarm').filter(({ Properties }) => Properties['AlarmName'] === 'prod-FunctionsDown');
+  assert.match(JSON.stringify(whole!.Properties['AlarmRule']), /GivesBack[^)]*\) AND ALARM\([^)]*GivesBackOffers/);
+});
+
+/** Tried: only what failed is counted; a receiver that accepts and never answers was never told of. */
+test('a message that nobody answers rings as one that is refused does', () => {
+  const worth = (status: string, where: string) =>
+    worthOf('prod-NotificationsFailing', (metric, dimensions) => (metric === `notifications_total.${status}` && dimensions['function'] === where ? 1 : 0));
+  const worths = ['failed', 'timed_out', 'succeeded'].map((status) => ['api', 'sweeper', 'executor'].map((where) => worth(status, where)));
+  assert.deepEqual(worths, [[1, 1, 1], [1, 1, 1], [0, 0, 0]]);
+});
+
 /** The hint of what waits for a worker is used up: no queue says that it waits. */
 test('what waits for a worker rings, though its pool has one', () => {
   const waits = (alarm: string, name: string, of: string) =>
