@@ -81,7 +81,7 @@ fn asker(tenant: &Tenant, asked: &CheckedLeaseRequest, now: Moment) -> Presence 
         lease: asked.lease,
         slots: asked.slots,
         handlers: asked.handlers.clone(),
-        draining: asked.draining,
+        draining_since: asked.draining.then_some(now),
         holds: Vec::new(),
     }
 }

@@ -123,13 +123,13 @@ impl Presences {
         if let Some(asked) = asked {
             (known.slots, known.patience) = (asked.slots, asked.patience());
         }
-        let has_turned = asked.is_some_and(|asked| asked.draining != known.draining);
+        let has_turned = asked.is_some_and(|asked| asked.draining_since.is_some() != known.draining);
         if !has_turned && now.since(known.written_at) < SEEN_EVERY {
             return None;
         }
         // Before it is written: of many requests at once one writes, and after a fault the next ten seconds will do.
         known.written_at = now;
-        known.draining = asked.map_or(known.draining, |asked| asked.draining);
+        known.draining = asked.map_or(known.draining, |asked| asked.draining_since.is_some());
         for run in known.forget_what_is_over(now) {
             holders.remove(&(key.0.clone(), run));
         }
@@ -176,9 +176,7 @@ async fn write<D: Ports>(
 ) -> Result<(), Fault> {
     let seen = |before: Option<&Presence>| {
         let said = match (asked, before) {
-            (Some(asked), Some(Presence { first_seen, last_seen, holds, .. })) => {
-                Presence { first_seen: *first_seen, last_seen: *last_seen, holds: holds.clone(), ..asked.clone() }
-            }
+            (Some(asked), Some(before)) => asked.clone().behind(before),
             (Some(asked), None) => Presence { holds: Vec::new(), ..asked.clone() },
             (None, before) => before?.clone(),
         };

@@ -27,8 +27,8 @@ pub struct Presence {
     pub slots: Option<u32>,
     /// What it can do; none: whatever there is.
     pub handlers: Option<BTreeSet<HandlerName>>,
-    /// It takes no more.
-    pub draining: bool,
+    /// Since when it takes no more.
+    pub draining_since: Option<Moment>,
     /// What it had when it was last seen.
     pub holds: Vec<Hold>,
 }
@@ -79,7 +79,25 @@ impl Presence {
 
     /// Dead is who missed three heartbeats, which are a lease; or, having none to send, the time of its longest request.
     pub fn status(&self, now: Moment) -> Status {
-        Status::of(now.since(self.last_seen), self.patience(), self.draining)
+        Status::of(now.since(self.last_seen), self.patience(), self.draining_since.is_some())
+    }
+
+    /// Until when it was heard of as one who takes something.
+    pub fn took_until(&self) -> Moment {
+        self.draining_since.map_or(self.last_seen, |since| since.min(self.last_seen))
+    }
+
+    /// As it says of itself now, with what others have heard of it before.
+    #[must_use]
+    pub fn behind(self, before: &Self) -> Self {
+        let Self { first_seen, last_seen, holds, draining_since, .. } = before;
+        Self {
+            first_seen: *first_seen,
+            last_seen: *last_seen,
+            holds: holds.clone(),
+            draining_since: self.draining_since.map(|since| draining_since.unwrap_or(since)),
+            ..self
+        }
     }
 
     /// For how long nothing need be heard of it.
@@ -137,19 +155,34 @@ mod tests {
             lease: Duration::from_secs(60),
             slots: None,
             handlers: None,
-            draining: false,
+            draining_since: None,
             holds: vec![holds(1, 60), holds(2, 60)],
         }
     }
 
     #[test]
     fn who_misses_three_heartbeats_is_dead_and_who_has_none_to_send_when_it_asks_no_more() {
-        let draining = Presence { draining: true, ..worker() };
+        let draining = Presence { draining_since: Some(AT), ..worker() };
         let idle = Presence { lease: Duration::from_secs(3), ..worker() };
 
         assert_eq!([69, 71].map(|at| worker().status(after(at))), [Status::Live, Status::Dead]);
         assert_eq!([69, 71].map(|at| draining.status(after(at))), [Status::Draining, Status::Dead]);
         assert_eq!([29, 31].map(|at| idle.status(after(at))), [Status::Live, Status::Dead]);
+    }
+
+    #[test]
+    fn who_drains_took_something_until_it_began_to() {
+        let seen_at = |last_seen| Presence { last_seen, ..worker() };
+        let draining = |since| Presence { draining_since: Some(after(since)), ..seen_at(after(50)) };
+
+        assert_eq!(seen_at(after(50)).took_until(), after(50));
+        assert_eq!(draining(30).took_until(), after(30));
+        assert_eq!(draining(55).took_until(), after(50), "by a clock that was ahead");
+        let says =
+            |since, before: Presence| Presence { draining_since: since, ..worker() }.behind(&before).draining_since;
+        assert_eq!(says(Some(after(60)), worker()), Some(after(60)));
+        assert_eq!(says(Some(after(60)), draining(30)), Some(after(30)), "said twice");
+        assert_eq!(says(None, draining(30)), None, "it takes something again");
     }
 
     #[test]

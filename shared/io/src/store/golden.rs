@@ -915,11 +915,12 @@ fn each_of_workers(see: &mut dyn FnMut(&str, &dyn Golden)) {
         lease: Duration::from_secs(60),
         slots: Some(4),
         handlers: Some(["invoice.send".parse().unwrap()].into()),
-        draining: true,
+        draining_since: Some(Moment::END),
         holds: vec![Hold { run, until: AT }],
     };
     see("presence of who says nothing", &Presence { slots: None, handlers: None, holds: vec![], ..presence.clone() });
     see("presence", &presence);
+    see("presence of who takes something", &Presence { draining_since: None, ..presence });
 }
 
 fn each_of_notifications(see: &mut dyn FnMut(&str, &dyn Golden)) {

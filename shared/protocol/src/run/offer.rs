@@ -229,7 +229,8 @@ async fn first_offered<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result<
     Ok(oldest.iter().find(is_before_it).map_or(offer.since, |first| first.since.min(offer.since)))
 }
 
-/// For how long nobody was heard of who takes this handler; none while somebody is alive who does. One that drains takes nothing.
+/// For how long nobody was heard of who takes this handler; none while somebody is alive who does. One that drains takes nothing any more: at a
+/// restart those who come next may be seconds behind those who go.
 async fn silent_for<D: Ports>(
     ports: &D,
     tenant: &Tenant,
@@ -239,13 +240,11 @@ async fn silent_for<D: Ports>(
     let (now, mut past, mut last_seen) = (ports.clock().now(), None, Moment::EPOCH);
     for _page in 0..PAGES {
         let page = ports.store().list::<Presence>(tenant, Some(pool.clone()), past, WORKERS).await?;
-        for worker in
-            page.items.iter().filter(|worker| !worker.draining && understands(worker.handlers.as_ref(), handler))
-        {
+        for worker in page.items.iter().filter(|worker| understands(worker.handlers.as_ref(), handler)) {
             if worker.status(now) == Status::Live {
                 return Ok(None);
             }
-            last_seen = last_seen.max(worker.last_seen);
+            last_seen = last_seen.max(worker.took_until());
         }
         if page.items.len() < WORKERS {
             break;

@@ -76,6 +76,15 @@ impl Stage {
 
     /// A worker that takes these handlers, or all, says that it is there, and is alive for an hour without another word.
     pub fn be_present(&self, at: i64, name: &'static str, handlers: Option<&[&str]>) -> Answer<bool> {
+        self.say_presence(at, name, handlers, false)
+    }
+
+    /// One that takes nothing from then on, and is heard of for an hour more.
+    pub fn be_draining(&self, at: i64, name: &'static str) -> Answer<bool> {
+        self.say_presence(at, name, None, true)
+    }
+
+    fn say_presence(&self, at: i64, name: &'static str, handlers: Option<&[&str]>, drains: bool) -> Answer<bool> {
         let handlers = handlers.map(|names| names.iter().map(|name| name.parse().expect("a name")).collect());
         let (tenant, Wanted { pool, worker, .. }) = (self.tenant.clone(), wanted(name));
         self.act(at, name, move |ports| async move {
@@ -85,11 +94,11 @@ impl Stage {
                 pool,
                 worker,
                 first_seen: now,
-                last_seen: now,
+                last_seen: if drains { now + Duration::from_secs(3600) } else { now },
                 lease: Duration::from_secs(3600),
                 slots: None,
                 handlers,
-                draining: false,
+                draining_since: drains.then_some(now),
                 holds: Vec::new(),
             };
             Ok(ports.store().put(&presence.tenant, presence.key(), &presence, Guard::Absent).await?.is_written())

@@ -283,6 +283,29 @@ fn who_takes_other_handlers_does_not_attend_to_a_run() {
     assert_eq!(told(None), (true, false), "it takes all");
 }
 
+/// The only worker of a pool is busy; it goes, and whoever comes next is not there yet.
+///
+/// Removed (`unattended-since-who-was-there-went`): nobody had ever been there. What had waited for its busy pool for minutes was a page at the
+/// first look behind a restart.
+/// Removed (`unattended-while-who-is-there-goes`): it is there until it is gone. Of a pool that was left to somebody who drains for an hour nobody was
+/// told.
+#[test]
+fn who_goes_at_a_restart_was_there_until_then() {
+    let stage = Stage::new(by_a_worker(Wish::once(60)), []);
+    stage.create(0, "creator");
+    stage.be_draining(290, "going");
+    stage.sweep_each_minute(60..1200);
+
+    stage.play_to(290);
+    let before = stage.counted("run unattended");
+    stage.play_to(420);
+    assert!(stage.counted("run unattended") > before, "it was looked at");
+    assert_eq!(stage.counted("run unattended for minutes"), 0);
+
+    stage.play_to(1200);
+    assert!(stage.counted("run unattended for minutes") > 0);
+}
+
 /// Nobody is there. Each minute one occurrence fires in the stead of those before it, and none waits for long by itself.
 ///
 /// Removed (`waits-since-the-first-of-them`): each has waited since it was due itself. Of a pool whose only job comes each five seconds nobody was

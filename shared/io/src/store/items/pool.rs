@@ -76,19 +76,46 @@ impl Listed for Presence {
 }
 
 impl Stored for Presence {
+    const NEWEST: u8 = 2;
+
+    /// Shape 1 says whether it drains, and not since when.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, &Filed { document: in_shape::<PresenceV1, _>(self) })
+        match self.draining_since {
+            None => writer.shape(1, &Filed { document: in_shape::<PresenceV1, _>(self) }),
+            Some(_) => writer.shape(2, &Filed { document: in_shape::<PresenceV2, _>(self) }),
+        }
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 => reader.shape::<Filed<Of<PresenceV1, _>>>().map(|filed| filed.document.0),
+            1 => reader.shape::<Filed<Of<PresenceV1, _>>>().map(|filed| drained_when_seen(filed.document.0)),
+            2 => reader.shape::<Filed<Of<PresenceV2, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
 }
 
-shapes! { PoolV1 => Pool, PresenceV1 => Presence, HoldV1 => Hold }
+/// It drained when it was seen; for how long it had then, shape 1 does not say.
+fn drained_when_seen(presence: Presence) -> Presence {
+    Presence { draining_since: presence.draining_since.map(|_| presence.last_seen), ..presence }
+}
+
+/// Whether it drains.
+mod draining_v1 {
+    use minutehand_domain::Moment;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde hands the field itself")]
+    pub(super) fn serialize<S: Serializer>(since: &Option<Moment>, serializer: S) -> Result<S::Ok, S::Error> {
+        since.is_some().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Moment>, D::Error> {
+        bool::deserialize(deserializer).map(|drains| drains.then_some(Moment::EPOCH))
+    }
+}
+
+shapes! { PoolV1 => Pool, PresenceV1 => Presence, PresenceV2 => Presence, HoldV1 => Hold }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Pool")]
@@ -110,7 +137,25 @@ struct PresenceV1 {
     lease: Duration,
     slots: Option<u32>,
     handlers: Option<BTreeSet<HandlerName>>,
-    draining: bool,
+    #[serde(rename = "draining", with = "draining_v1")]
+    draining_since: Option<Moment>,
+    #[serde(with = "Many::<HoldV1>")]
+    holds: Vec<Hold>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Presence")]
+struct PresenceV2 {
+    tenant: Tenant,
+    pool: PoolName,
+    worker: WorkerName,
+    first_seen: Moment,
+    last_seen: Moment,
+    #[serde(with = "SpanV1")]
+    lease: Duration,
+    slots: Option<u32>,
+    handlers: Option<BTreeSet<HandlerName>>,
+    draining_since: Option<Moment>,
     #[serde(with = "Many::<HoldV1>")]
     holds: Vec<Hold>,
 }
