@@ -81,13 +81,13 @@ impl Tls {
             let now = self.files.stamps();
             if now != seen || unusable.is_some() {
                 seen = now;
-                unusable = self.read_again(unusable);
+                unusable = self.read_again(unusable.as_deref());
             }
         }
     }
 
     /// Why that cannot be used: said, unless it is what was `said` before.
-    fn read_again(&self, said: Option<String>) -> Option<String> {
+    fn read_again(&self, said: Option<&str>) -> Option<String> {
         match self.files.read() {
             Ok(server) => {
                 *self.server.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(server);
@@ -97,7 +97,7 @@ impl Tls {
             }
             Err(why) => {
                 let why = why.to_string();
-                if said.as_ref() != Some(&why) {
+                if said != Some(why.as_str()) {
                     tracing::error!(%why, "TLS: the certificate that was read before is used on");
                 }
                 Some(why)

@@ -18,7 +18,8 @@ Exit codes:
   2  this is not how the command is used, or a file cannot be read
   3  there is no such thing
   4  no key, a wrong key, or one that may not do this
-  5  the run that was waited for ended, but did not succeed";
+  5  the run that was waited for ended, but did not succeed
+  6  a check found something";
 
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
