@@ -3,13 +3,16 @@
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::Job;
-use minutehand_domain::run::{Covered, Run};
+use minutehand_domain::run::{Covered, Run, Skip, State};
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 /// How many records back a covering one is looked for. One that lies further back covers occurrences that others have
 /// run since: then this one may run as well, and nothing is lost by it.
 const RECORDS_BACK: usize = 16;
+/// But those that it speaks for and that were looked at have records too: behind an outage as many as were hinted ahead, of a job of each second
+/// three hundred. They are passed over, no more than so many.
+const SPOKEN_FOR: usize = 400;
 
 /// The record of an outage that speaks for a later occurrence, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +31,31 @@ impl Coverage {
 /// The record of an earlier occurrence that speaks for this one too, if one does: of several the one that speaks furthest. It
 /// covers only what has no record of its own.
 pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Coverage>, Fault> {
-    let covering = records_before(ports, tenant, key, RECORDS_BACK).await?.into_iter().filter_map(|record| {
-        let covered = record.covers(key.at)?;
+    let before = RunsOf { job: key.job, window: Moment::EPOCH..key.at };
+    let mut past = None;
+    for most in [RECORDS_BACK, SPOKEN_FOR] {
+        let page = ports.store().list::<Run>(tenant, before.clone(), past, most).await?.whole()?;
+        past = page.last().map(|record| record.key);
+        let may_be_behind = page.len() == most && page.last().is_some_and(is_spoken_for);
+        let found = furthest(page, key.at);
+        if found.is_some() || !may_be_behind {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether another record may be what says why it did not fire.
+fn is_spoken_for(record: &Run) -> bool {
+    matches!(record.state, State::Skipped { why: Skip::Coalesced | Skip::Missed, span: None, .. })
+}
+
+fn furthest(records: Vec<Run>, t: Moment) -> Option<Coverage> {
+    let covering = records.into_iter().filter_map(|record| {
+        let covered = record.covers(t)?;
         Some(Coverage { record, covered })
     });
-    Ok(covering.max_by_key(|coverage| coverage.covered.until))
+    covering.max_by_key(|coverage| coverage.covered.until)
 }
 
 /// The newest records before an occurrence, newest first.

@@ -57,6 +57,25 @@ fn of_many_links_that_an_outage_left_the_first_decides() {
     assert_eq!(stage.called(), [590]);
 }
 
+/// The first decides for all of them, however many there are: each that is looked at has a record, and what the first says lies ever further back.
+///
+/// Removed (`passes-over-what-is-spoken-for`): nobody looks further back than sixteen records. The first of three hundred spoke for all of them, and
+/// all but sixteen ran minutes late beside it.
+#[test]
+fn however_many_links_an_outage_left_those_that_one_record_speaks_for_do_not_run() {
+    let stage = Stage::new(Wish::every(5, 60), []);
+    stage.lose_hints(0..580);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    stage.sweep_each_minute(591..1100);
+    stage.play_to(1000);
+
+    let (late, on_time): (Vec<i64>, Vec<i64>) = stage.called().into_iter().partition(|at| *at < 590);
+    assert_eq!((late, on_time.first()), (vec![], Some(&590)));
+    assert_eq!(stage.judge(), []);
+}
+
 /// Rule **catch-up is decided once**, put only where nothing is: an executor claims the occurrence between the sweeper's
 /// read and its record.
 ///
