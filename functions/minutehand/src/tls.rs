@@ -70,7 +70,7 @@ impl Tls {
     }
 
     /// A change that cannot be used, such as a certificate whose key is still to come, is said once, and what was
-    /// read before goes on. It is tried again at each look: of a file that is given to its reader nothing is seen to have changed.
+    /// read before goes on. It is tried again at each look: a file whose owner is set right looks the same.
     async fn watching(&self, drain: Drain) {
         let (mut seen, mut unusable) = (self.first, None);
         loop {

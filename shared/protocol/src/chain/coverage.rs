@@ -10,8 +10,8 @@ use minutehand_io::{Fault, Ports};
 /// How many records back a covering one is looked for. One that lies further back covers occurrences that others have
 /// run since: then this one may run as well, and nothing is lost by it.
 const RECORDS_BACK: usize = 16;
-/// But those that it speaks for and that were looked at have records too: behind an outage as many as were hinted ahead, of a job of each second
-/// three hundred. They are passed over, no more than so many.
+/// But an occurrence that is spoken for gets a record of its own when it is looked at: behind an outage as many as were hinted ahead, of a job of each
+/// second three hundred. So many of them are passed over, at most.
 const SPOKEN_FOR: usize = 400;
 
 /// The record of an outage that speaks for a later occurrence, and how.
@@ -31,10 +31,9 @@ impl Coverage {
 /// The record of an earlier occurrence that speaks for this one too, if one does: of several the one that speaks furthest. It
 /// covers only what has no record of its own.
 pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Coverage>, Fault> {
-    let before = RunsOf { job: key.job, window: Moment::EPOCH..key.at };
     let mut past = None;
     for most in [RECORDS_BACK, SPOKEN_FOR] {
-        let page = ports.store().list::<Run>(tenant, before.clone(), past, most).await?.whole()?;
+        let page = page_before(ports, tenant, key, past, most).await?;
         past = page.last().map(|record| record.key);
         let may_be_behind = page.len() == most && page.last().is_some_and(is_spoken_for);
         let found = furthest(page, key.at);
@@ -60,6 +59,17 @@ fn furthest(records: Vec<Run>, t: Moment) -> Option<Coverage> {
 
 /// The newest records before an occurrence, newest first.
 pub async fn records_before<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, most: usize) -> Result<Vec<Run>, Fault> {
+    page_before(ports, tenant, key, None, most).await
+}
+
+/// Those of them that are older than `past`.
+async fn page_before<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: RunKey,
+    past: Option<RunKey>,
+    most: usize,
+) -> Result<Vec<Run>, Fault> {
     let before = RunsOf { job: key.job, window: Moment::EPOCH..key.at };
-    ports.store().list::<Run>(tenant, before, None, most).await?.whole()
+    ports.store().list::<Run>(tenant, before, past, most).await?.whole()
 }

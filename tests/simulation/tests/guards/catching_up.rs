@@ -57,10 +57,10 @@ fn of_many_links_that_an_outage_left_the_first_decides() {
     assert_eq!(stage.called(), [590]);
 }
 
-/// The first decides for all of them, however many there are: each that is looked at has a record, and what the first says lies ever further back.
+/// The first decides for all links, however many there are: each link that is looked at gets a record, so that the first's lies ever further back.
 ///
-/// Removed (`passes-over-what-is-spoken-for`): nobody looks further back than sixteen records. The first of three hundred spoke for all of them, and
-/// all but sixteen ran minutes late beside it.
+/// Removed (`passes-over-what-is-spoken-for`): nobody looks further back than sixteen records. The record of the first link spoke for all fifty, and
+/// those behind the sixteen next to it ran minutes late.
 #[test]
 fn however_many_links_an_outage_left_those_that_one_record_speaks_for_do_not_run() {
     let stage = Stage::new(Wish::every(5, 60), []);

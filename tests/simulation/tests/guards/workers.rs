@@ -283,12 +283,12 @@ fn who_takes_other_handlers_does_not_attend_to_a_run() {
     assert_eq!(told(None), (true, false), "it takes all");
 }
 
-/// The only worker of a pool is busy; it goes, and whoever comes next is not there yet.
+/// The only worker of a pool was busy and drains; the worker that comes next is not there yet.
 ///
-/// Removed (`unattended-since-who-was-there-went`): nobody had ever been there. What had waited for its busy pool for minutes was a page at the
-/// first look behind a restart.
-/// Removed (`unattended-while-who-is-there-goes`): it is there until it is gone. Of a pool that was left to somebody who drains for an hour nobody was
-/// told.
+/// Removed (`unattended-since-who-was-there-went`): a worker that drains had never been there. What had waited for its busy pool for minutes was a page
+/// at the first look behind a restart.
+/// Removed (`unattended-while-who-is-there-goes`): a worker that drains is there until it is gone. Nobody was told of a pool that was left to one which
+/// drains for an hour.
 #[test]
 fn who_goes_at_a_restart_was_there_until_then() {
     let stage = Stage::new(by_a_worker(Wish::once(60)), []);
@@ -326,8 +326,8 @@ fn what_fires_in_the_stead_of_others_has_waited_since_the_first_of_them() {
 
 /// Offers stand until a worker comes, those of a job that is paused too.
 ///
-/// Removed (`waits-for-nobody-while-paused`): the first occurrence behind a pause had waited since before the pause, and an operator was told so who
-/// starts job and workers together.
+/// Removed (`waits-for-nobody-while-paused`): the first occurrence behind a pause had waited since before the pause. An operator who resumes a job and
+/// starts its workers together was told that there were none.
 #[test]
 fn what_was_offered_before_its_job_was_paused_waits_no_longer() {
     let stage = Stage::new(by_a_worker(Wish::every(5, 60)), []);
