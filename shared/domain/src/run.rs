@@ -629,21 +629,35 @@ impl Run {
         }
     }
 
-    /// The last instant that did not fire and that this record stands for; its own where it stands for itself.
-    pub fn span_end(&self) -> Moment {
-        let span = self.skipped_span().filter(|_| self.coalesced_until().is_none());
+    /// Whether a clock that is right by `pace::SKEW` may have written it, as one that is right by as much sees at `now`: an outage is over when
+    /// it is recorded. One by a clock that was ahead speaks for itself alone, and what is yet to come fires.
+    pub fn is_honest(&self, now: Moment) -> bool {
+        let State::Skipped { at, why: Skip::Coalesced | Skip::Missed, span: Some(span) } = self.state else {
+            return true;
+        };
+        at.max(span.until) <= now + pace::APART
+    }
+
+    /// The later occurrence that fires in this one's stead, for whoever asks at `now`.
+    pub fn replacement(&self, now: Moment) -> Option<Moment> {
+        self.coalesced_until().filter(|_| self.is_honest(now))
+    }
+
+    /// The last instant that did not fire and that this record stands for at `now`; its own where it stands for itself.
+    pub fn span_end(&self, now: Moment) -> Moment {
+        let span = self.skipped_span().filter(|_| self.coalesced_until().is_none() && self.is_honest(now));
         span.map_or(self.key.at, |span| span.until)
     }
 
-    /// Whether this record, of an earlier occurrence, tells why the one at `t` did not fire, whatever the reason was.
-    pub fn tells_of(&self, t: Moment) -> bool {
-        let is_before_the_end = self.coalesced_until().map_or(t <= self.span_end(), |until| t < until);
+    /// Whether this record, of an earlier occurrence, tells at `now` why the one at `t` did not fire, whatever the reason was.
+    pub fn tells_of(&self, t: Moment, now: Moment) -> bool {
+        let is_before_the_end = self.replacement(now).map_or(t <= self.span_end(now), |until| t < until);
         self.key.at < t && is_before_the_end
     }
 
-    /// Whether this record, of an earlier occurrence, also speaks for the one at `t`: why that did not fire, and up to
+    /// Whether this record, of an earlier occurrence, also speaks at `now` for the one at `t`: why that did not fire, and up to
     /// which instant, itself not covered, nothing did.
-    pub fn covers(&self, t: Moment) -> Option<Covered> {
+    pub fn covers(&self, t: Moment, now: Moment) -> Option<Covered> {
         let State::Skipped { why, span: Some(span), .. } = self.state else { return None };
         let until = match why {
             Skip::Coalesced => span.until,
@@ -664,7 +678,7 @@ impl Run {
                 return None;
             }
         };
-        (self.key.at < t && t < until).then_some(Covered { why, until })
+        (self.key.at < t && t < until && self.is_honest(now)).then_some(Covered { why, until })
     }
 
     /// When the lease of a run that is to be cancelled ends, where it was to last for longer: somebody is to look then.

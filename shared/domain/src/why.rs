@@ -131,7 +131,7 @@ impl<'a> Question<'a> {
     /// What the instant comes to.
     pub fn decide(&self, known: &Known<'a>) -> Why<'a> {
         let teller = |at| {
-            let tellers = known.earlier.iter().filter_map(move |run| Some((run, told_by(run, at)?)));
+            let tellers = known.earlier.iter().filter_map(move |run| Some((run, told_by(run, at, self.now)?)));
             tellers.max_by_key(|(run, _)| run.skipped_span().map(|span| span.until))
         };
         let Some(occurrence) = self.occurrence() else {
@@ -275,9 +275,9 @@ fn tells_of_a_gap(run: &Run) -> bool {
     matches!(run.state, State::Skipped { why: Skip::DstGap, .. })
 }
 
-fn told_by(run: &Run, t: Moment) -> Option<Skip> {
+fn told_by(run: &Run, t: Moment, now: Moment) -> Option<Skip> {
     match &run.state {
-        State::Skipped { why, .. } if run.key.is_occurrence() && run.tells_of(t) => Some(*why),
+        State::Skipped { why, .. } if run.key.is_occurrence() && run.tells_of(t, now) => Some(*why),
         _not_of_this => None,
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn overdue_since(job: &Job, newest: &[Run], now: Moment) -> Option<Mo
     }
     let mut next = job.next_after(begin(job, newest).just_before());
     while let Some(t) = next.filter(|t| *t + pace::OVERDUE <= now) {
-        let Some(passed) = passed(newest, t) else { return Some(t) };
+        let Some(passed) = passed(newest, t, now) else { return Some(t) };
         next = job.next_after(passed);
     }
     None
@@ -33,7 +33,7 @@ fn begin(job: &Job, newest: &[Run]) -> Moment {
 }
 
 /// Up to where nothing is missing from `t` on, where nothing is missing at `t`.
-fn passed(newest: &[Run], t: Moment) -> Option<Moment> {
+fn passed(newest: &[Run], t: Moment, now: Moment) -> Option<Moment> {
     let own = newest.iter().find(|run| run.key.is_occurrence() && run.key.at == t);
     if own.is_some_and(|run| run.started_at.is_none() && !run.is_finished()) {
         return None;
@@ -41,6 +41,6 @@ fn passed(newest: &[Run], t: Moment) -> Option<Moment> {
     // A record speaks for what comes after it: for `t` where that has none, and maybe for what comes after `t`.
     let of_others = own.map_or(t, |_| t.just_after());
     let spoken_for =
-        newest.iter().filter_map(|run| run.covers(of_others)).map(|covered| covered.until.just_before()).max();
+        newest.iter().filter_map(|run| run.covers(of_others, now)).map(|covered| covered.until.just_before()).max();
     spoken_for.or(own.map(|_| t))
 }

@@ -221,7 +221,7 @@ fn the_last_occurrence_of_all_is_missed_as_any_other() {
 fn the_record_of_an_outage_speaks_for_what_it_covers() {
     let record = |why, until| {
         let span = Some(SkippedSpan { until: at(until), count: None });
-        Run { state: State::Skipped { at: at(7_000), why, span }, ..due(60) }
+        Run { state: State::Skipped { at: at(until), why, span }, ..due(60) }
     };
     for (told, runs, now, since) in [
         ("all were missed", vec![record(Skip::Missed, 6_000)], 6_060, None),
@@ -230,6 +230,9 @@ fn the_record_of_an_outage_speaks_for_what_it_covers() {
         ("and was", vec![ended(due(6_000), 0, success), record(Skip::Coalesced, 6_000)], 6_060, None),
         ("a longer one", vec![record(Skip::Missed, 600), record(Skip::Missed, 6_000)], 6_060, None),
         ("one that speaks for itself alone", vec![record(Skip::Paused, 6_000)], 6_060, Some(120)),
+        ("up to where another clock may be that is right", vec![record(Skip::Coalesced, 6_094)], 6_090, None),
+        ("of what is to come, by a clock that was ahead", vec![record(Skip::Coalesced, 6_095)], 6_090, Some(120)),
+        ("and of what was missed by it", vec![record(Skip::Missed, 6_095)], 6_090, Some(120)),
     ] {
         assert_eq!(Health::of(&each_minute(), &runs, at(now)).overdue_since, since.map(at), "{told}");
     }

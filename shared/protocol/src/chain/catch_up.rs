@@ -112,7 +112,7 @@ async fn decide<D: Ports>(
     let record = job.run(key).skipped(Skip::Coalesced, Some(span), now);
     match born(ports, &record, "scheduled", now).await? {
         Put::Written(_) => Ok(Some(record)),
-        Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|run| run.coalesced_until().is_some())),
+        Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|run| run.replacement(now).is_some())),
     }
 }
 

@@ -4,6 +4,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Covered, Run, Skip, State};
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -31,12 +32,12 @@ impl Coverage {
 /// The record of an earlier occurrence that speaks for this one too, if one does: of several the one that speaks furthest. It
 /// covers only what has no record of its own.
 pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Coverage>, Fault> {
-    let mut past = None;
+    let (mut past, now) = (None, ports.clock().now());
     for most in [RECORDS_BACK, SPOKEN_FOR] {
         let page = page_before(ports, tenant, key, past, most).await?;
         past = page.last().map(|record| record.key);
         let may_be_behind = page.len() == most && page.last().is_some_and(is_spoken_for);
-        let found = furthest(page, key.at);
+        let found = furthest(page, key.at, now);
         if found.is_some() || !may_be_behind {
             return Ok(found);
         }
@@ -49,9 +50,9 @@ fn is_spoken_for(record: &Run) -> bool {
     matches!(record.state, State::Skipped { why: Skip::Coalesced | Skip::Missed, span: None, .. })
 }
 
-fn furthest(records: Vec<Run>, t: Moment) -> Option<Coverage> {
+fn furthest(records: Vec<Run>, t: Moment, now: Moment) -> Option<Coverage> {
     let covering = records.into_iter().filter_map(|record| {
-        let covered = record.covers(t)?;
+        let covered = record.covers(t, now)?;
         Some(Coverage { record, covered })
     });
     covering.max_by_key(|coverage| coverage.covered.until)

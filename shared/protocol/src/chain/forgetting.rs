@@ -74,8 +74,9 @@ async fn gap_in<D: Ports>(ports: &D, job: &Job, (before, until): (&Before, Momen
 async fn recorded_in<D: Ports>(ports: &D, job: &Job, window: Range<Moment>) -> Result<BTreeMap<Moment, Moment>, Fault> {
     let within = RunsOf { job: job.id, window };
     let runs = ports.store().list::<Run>(&job.tenant, within, None, MOST_HINTED).await?.whole()?;
+    let now = ports.clock().now();
     let scheduled = runs.into_iter().filter(|run| run.key.origin == Origin::Schedule);
-    Ok(scheduled.map(|run| (run.key.at, run.span_end())).collect())
+    Ok(scheduled.map(|run| (run.key.at, run.span_end(now))).collect())
 }
 
 /// Whether a timer stands there that somebody will look at: what its job refuses by then is recorded by that look.

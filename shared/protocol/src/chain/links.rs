@@ -76,7 +76,7 @@ pub(crate) async fn forgone_gap<D: Ports>(
         let Some((forgone, why)) = job.forgone_after(t) else { return Ok(None) };
         let come_to = match link_at(ports, job, forgone).await? {
             Link::Timer => return Ok(None),
-            Link::Recorded(run) => run.span_end(),
+            Link::Recorded(run) => run.span_end(ports.clock().now()),
             Link::Covered(covered) => covered.until.just_before(),
             Link::Forgotten { until } => until.just_before(),
             Link::Broken => return Ok(Some((forgone, why))),

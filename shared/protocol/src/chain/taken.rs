@@ -90,7 +90,7 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
         (Settled::More, None) => drop(promise_look(ports, &record).await?),
         (Settled::Paid, None) | (Settled::More, Some(_)) => {}
     }
-    Ok(record.span_end())
+    Ok(record.span_end(now))
 }
 
 fn record_of(job: &Job, taken: &Taken, now: Moment) -> Run {

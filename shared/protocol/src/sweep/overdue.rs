@@ -89,7 +89,7 @@ async fn inspect_link<D: Ports>(
 ) -> Result<(), Fault> {
     let now = ports.clock().now(); // before the job is read: a schedule that came into force since is not decided on
     let nothing = match standing(ports, &timer.tenant, key, Asked::ByWhoDecides).await? {
-        Standing::Recorded(seen) if seen.item.coalesced_until().is_some() => {
+        Standing::Recorded(seen) if seen.item.replacement(now).is_some() => {
             return dispatch_replacement(ports, timer, &seen.item, now, horizon, dispatched).await;
         }
         Standing::Recorded(seen) => {

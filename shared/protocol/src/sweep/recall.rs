@@ -1,44 +1,123 @@
-//! Recalling: what a clock that was ahead has put off, to a time that has not come, is looked at now. Only where one process has the store
-//! to itself: its clock is the only one, and all its timers are at hand.
+//! Recalling: what a clock that was ahead has put off, to a time that has not come, is looked at now; and a chain that went on behind what is to
+//! come, which was an outage by that clock, goes on from now as well. Only where one process has the store to itself: its clock is the only one,
+//! and all its timers are at hand.
+
+use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
+use minutehand_domain::id::{JobId, RunKey};
+use minutehand_domain::job::Status;
 use minutehand_domain::pace;
+use minutehand_domain::run::Run;
+use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::store::{Bucket, FirstBucket, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::{AT_ONCE, PAGE};
-use crate::timers::promise::move_there;
+use crate::lookup::job_of;
+use crate::timers::promise::{move_there, promise};
 
-/// Goes through all timers that are to come, and moves what such a clock put off.
+/// So many occurrences are asked for their record: no schedule fires more often in the time that hints are given ahead, of which such a clock
+/// has recorded each.
+const MOST_STEPS: usize = 1_000;
+
+/// What was done, and of which jobs the first link was met.
+#[derive(Default)]
+struct Recalled {
+    timers: usize,
+    chains: usize,
+    met: BTreeSet<JobId>,
+}
+
+/// Goes through all timers that are to come, moves what such a clock put off, and promises what it passed over.
 pub(super) async fn recall<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<(), Fault> {
     if !ports.me().exclusive_store {
         return Ok(());
     }
-    let (mut recalled, mut minute) = (0, pace::minute_of(now));
+    let (mut recalled, mut minute) = (Recalled::default(), pace::minute_of(now));
     while let FirstBucket::At(first) = ports.store().first_bucket(shard, minute).await? {
-        recalled += recall_bucket(ports, Bucket { minute: first, shard }, now).await?;
+        recalled.bucket(ports, Bucket { minute: first, shard }, now).await?;
         minute = first + 1;
     }
-    if recalled > 0 {
-        tracing::warn!(shard, recalled, "timers were put off by a clock that was ahead: they are looked at now");
+    let Recalled { timers, chains, .. } = recalled;
+    if timers > 0 {
+        tracing::warn!(
+            shard,
+            recalled = timers,
+            "timers were put off by a clock that was ahead: they are looked at now"
+        );
+    }
+    if chains > 0 {
+        tracing::warn!(
+            shard,
+            jobs = chains,
+            "what is yet to come was passed over by a clock that was ahead: it runs after all"
+        );
     }
     Ok(())
 }
 
-async fn recall_bucket<D: Ports>(ports: &D, bucket: Bucket, now: Moment) -> Result<usize, Fault> {
-    let (mut after, mut recalled) = (None, 0);
-    loop {
-        let page = ports.store().timers(bucket, after, Moment::END, PAGE).await?;
-        let (read, last) = (page.items.len(), page.items.last().map(|timer| timer.key));
-        let put_off: Vec<_> = page.items.into_iter().filter_map(|timer| Some((timer.recalled(now)?, timer))).collect();
-        for some in put_off.chunks(AT_ONCE) {
-            try_join_all(some.iter().map(|(there, timer)| move_there(ports, timer, *there))).await?;
+impl Recalled {
+    /// Chains first: whoever dies on the way meets their links again, as they were.
+    async fn bucket<D: Ports>(&mut self, ports: &D, bucket: Bucket, now: Moment) -> Result<(), Fault> {
+        let mut after = None;
+        loop {
+            let page = ports.store().timers(bucket, after, Moment::END, PAGE).await?;
+            let (read, last) = (page.items.len(), page.items.last().map(|timer| timer.key));
+            let is_first_link =
+                |timer: &&Timer| is_link_to_come(timer, now) && self.met.insert(timer.key.run_key().job);
+            let links: Vec<_> = page.items.iter().filter(is_first_link).collect();
+            for some in links.chunks(AT_ONCE) {
+                let begun = try_join_all(some.iter().map(|link| begin_anew(ports, link, now))).await?;
+                self.chains += begun.into_iter().filter(|has_begun| *has_begun).count();
+            }
+            let put_off: Vec<_> =
+                page.items.into_iter().filter_map(|timer| Some((timer.recalled(now)?, timer))).collect();
+            for some in put_off.chunks(AT_ONCE) {
+                try_join_all(some.iter().map(|(there, timer)| move_there(ports, timer, *there))).await?;
+            }
+            self.timers += put_off.len();
+            if read < PAGE {
+                return Ok(());
+            }
+            after = last;
         }
-        recalled += put_off.len();
-        if read < PAGE {
-            return Ok(recalled);
-        }
-        after = last;
     }
+}
+
+/// Of an occurrence that is past the look at it sees to what comes behind it.
+fn is_link_to_come(timer: &Timer, now: Moment) -> bool {
+    let is_link = matches!(timer.key.obligation, Obligation::Occurrence(_) | Obligation::MovedOccurrence(..));
+    is_link && timer.key.run_key().at > now
+}
+
+/// What nobody can read stops nothing beside it.
+async fn begin_anew<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bool, Fault> {
+    match promise_before(ports, link, now).await {
+        Err(why) if why.is_of_an_item() => {
+            tracing::error!(job = %link.key.run_key().job, %why, "a job cannot be read: its chain may have a gap");
+            Ok(false)
+        }
+        promised => promised,
+    }
+}
+
+/// Promises the first occurrence that is to come before the first link of a chain and has no record: by a clock that was ahead it was part of an
+/// outage, whose record speaks for nothing that is to come. What is past remains passed over: one has run in its stead.
+async fn promise_before<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bool, Fault> {
+    let RunKey { job: id, at: first, .. } = link.key.run_key();
+    let Some(job) = job_of(ports, &link.tenant, id).await?.filter(|job| job.status == Status::Active) else {
+        return Ok(false);
+    };
+    let mut behind = now;
+    for _ in 0..MOST_STEPS {
+        let Some(next) = job.next_after(behind).filter(|next| *next < first) else { return Ok(false) };
+        if ports.store().get::<Run>(&job.tenant, RunKey::occurrence(id, next)).await?.is_none() {
+            promise(ports, &job.tenant, TimerKey::occurrence(id, next), job.generation).await?;
+            return Ok(true);
+        }
+        behind = next;
+    }
+    Ok(false)
 }

@@ -1,5 +1,9 @@
 //! Clocks that were wrong by minutes to days and were set right: what a sweep concluded meanwhile is not believed.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::job::{Change, Status};
 use minutehand_simulation::fate::Line;
@@ -108,6 +112,52 @@ fn what_a_clock_that_was_ahead_put_off_is_looked_at_when_it_is_right() {
 
         assert_eq!(stage.starts().len(), 1, "set at {set_at}, alive: {is_alive}: {:?}", stage.timers());
         assert_eq!(stage.judge(), []);
+    }
+}
+
+/// One machine's clock is two days ahead: by it these days are an outage, and one record speaks for them. The clock is set right beneath the
+/// process, or for the next one; later all hints of one pass are lost. What had been hinted when the clock was set, five minutes ahead, has records
+/// of its own, and is passed over. Of the job of each second that clock has seen more runs than a repair reads; the last one has runs of an
+/// earlier outage that wait for their turns.
+///
+/// Removed (`sweep-recalls-what-was-passed-over`): nothing leads to what is to come before the link that the wrong clock put. The job was silent for
+/// two days.
+/// Removed (`a-record-of-what-is-to-come-speaks-for-nothing`): that record is believed. What was found overdue was passed over, and its chain
+/// went on in two days.
+/// Removed (`recalled-behind-what-is-recorded`): only the first occurrence to come is asked for. It has a record of its own.
+#[test]
+fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
+    let alone = Setting { exclusive_store: true, ..Setting::plain() };
+    let slowly = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 100, per_minute: Some(1) };
+    let in_turn = Wish { catch_up: slowly, ..Wish::every(30, 60) };
+    for (wish, lost, set_at, ahead, right_at, is_alive) in [
+        (Wish::every(30, 60), 0, 95, 2 * DAY, 110, true),
+        (Wish::every(30, 60), 0, 95, 2 * DAY, 110, false),
+        (Wish::every(1, 60), 0, 95, 2 * DAY, 290, true),
+        (in_turn, 595, 605, 2 * HOUR, 650, true),
+    ] {
+        let (told, stage) = (format!("{:?}, {is_alive}", wish.plan), Stage::on(alone.clone(), wish, []));
+        stage.lose_hints(0..lost);
+        stage.create(0, "creator");
+        stage.sweep(set_at - 10, "sweeper");
+        stage.set_clocks(set_at, ahead);
+        stage.sweep(set_at + 5, "ahead");
+        stage.set_clocks(right_at, 0);
+        if !is_alive {
+            stage.start(right_at + 5, "next");
+        }
+        let first_pass = (right_at / 60 + 1) * 60;
+        stage.sweep_each_minute(first_pass..2100);
+        stage.lose_hints(first_pass + 55..first_pass + 70);
+
+        stage.play_to(2090);
+
+        let starts = stage.starts();
+        let begun = |from: i64, to: i64| starts.iter().filter(move |(instant, _)| (from..=to).contains(instant));
+        let on_time: BTreeSet<_> = begun(1200, 2070).filter(|(t, at)| t == at && t % 30 == 0).collect();
+        assert_eq!(on_time.len(), 30, "{told}: {on_time:?}");
+        let of_lost_hints = begun(first_pass + 301, first_pass + 360).filter(|(instant, at)| instant < at);
+        assert!(of_lost_hints.count() > 0 || lost > 0, "{told}: {starts:?}"); // where others have their turns before them
     }
 }
 

@@ -65,6 +65,34 @@ fn what_a_clock_that_was_ahead_put_off_is_begun_after_a_repair() {
     assert_eq!(stage.starts().len(), 1, "{:?}", stage.timers());
 }
 
+/// On AWS, where no pass looks through what is to come: by a clock that is two days ahead for a quarter of a minute these days are an outage, and
+/// one record speaks for them. Its job is a minute's, or a second's.
+///
+/// Removed (`a-record-of-what-is-to-come-speaks-for-nothing`): a repair believes that record, and finds nothing. The job was silent for two days.
+#[test]
+fn what_a_clock_that_was_ahead_passed_over_runs_after_a_repair() {
+    for every in [60, 1] {
+        let stage = Stage::on(on_lambda(), Wish::every(every, 60), []);
+        stage.create(0, "creator");
+        stage.sweep(10, "sweeper");
+        stage.set_clocks(95, 2 * DAY);
+        stage.sweep(100, "ahead");
+        stage.set_clocks(310, 0);
+        stage.sweep_each_minute(360..1500);
+        stage.play_to(790);
+        let late = |starts: Vec<(i64, i64)>| starts.into_iter().filter(|(instant, _)| (900..1450).contains(instant));
+        let begun = stage.starts().into_iter().filter(|(instant, _)| (450..800).contains(instant));
+        assert_eq!(begun.count(), 0, "each {every} s: it is silent");
+
+        stage.repair(800, "admin");
+        stage.play_to(1490);
+
+        let seconds = i64::try_from(every).unwrap();
+        let on_time: Vec<_> = (900..1450).filter(|at| at % seconds == 0).map(|at| (at, at)).collect();
+        assert_eq!(late(stage.starts()).collect::<Vec<_>>(), on_time, "each {every} s");
+    }
+}
+
 /// On AWS, where nobody knows the first timer: a job is created by a clock that is two hours behind, in a minute that the passes have left.
 ///
 /// Removed: the timers that a repair puts. The job never ran.

@@ -20,6 +20,9 @@ use crate::chain::standing::{Asked, Standing, standing};
 const PAGE: usize = 50;
 /// So far back it is looked, from the newest: beyond, a job of each second would be gone through for days.
 const MOST_RECORDS: usize = 100;
+/// And so far ahead in a gap: no schedule fires more often in the time that hints are given ahead, of which a clock that was ahead has recorded
+/// each.
+const MOST_STEPS: usize = 1_000;
 
 /// The first occurrence in each gap, oldest first.
 pub(super) async fn without_a_record<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Moment>, Fault> {
@@ -31,11 +34,12 @@ pub(super) async fn without_a_record<D: Ports>(ports: &D, job: &Job) -> Result<V
     Ok(found)
 }
 
-/// From behind one record to the next newer one, newest first; a few of them hold an occurrence.
+/// From behind one record to the next newer one, newest first; a few of them hold an occurrence. By a clock that was ahead there may be more
+/// records of what is to come than are read: then those before now are read too, and the gap between the two may hold others.
 async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Moment>>, Fault> {
     let begin = job.remembered_since();
     // To the end of time: one that was cancelled ahead of its time has a record there.
-    let within = RunsOf { job: job.id, window: begin..Moment::END };
+    let mut within = RunsOf { job: job.id, window: begin..Moment::END };
     // What was on record before these may have expired since: a gap there says nothing. Between two records it may have been kept for as short as
     // can be: what a job said before its last change an earlier release did not remember.
     let (now, quota) = (ports.clock().now(), keepings_of(ports, &job.tenant).await?);
@@ -48,7 +52,7 @@ async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Mom
         read += page.items.len();
         for run in page.items.iter().filter(|run| run.key.is_occurrence()) {
             let is_where_the_chain_goes_on = newer == Moment::END;
-            let behind = end_of(run);
+            let behind = end_of(run, now);
             gaps.push(behind.max(if is_where_the_chain_goes_on { on_record } else { certain })..newer);
             newer = run.key.at;
         }
@@ -56,23 +60,28 @@ async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Mom
             gaps.push(begin.just_before().max(certain)..newer);
             break;
         }
+        if read >= MOST_RECORDS && (now..within.window.end).contains(&newer) {
+            (read, past, within.window.end) = (0, None, now);
+        }
     }
     Ok(gaps)
 }
 
 /// Behind what a record speaks for. A coalescing one speaks for all but the one that fires in their stead.
-fn end_of(run: &Run) -> Moment {
-    run.coalesced_until().map_or_else(|| run.span_end(), Moment::just_before)
+fn end_of(run: &Run, now: Moment) -> Moment {
+    run.replacement(now).map_or_else(|| run.span_end(now), Moment::just_before)
 }
 
 async fn first_unborn<D: Ports>(ports: &D, job: &Job, gap: Range<Moment>) -> Result<Option<Moment>, Fault> {
     let mut behind = gap.start;
-    while let Some(at) = job.next_after(behind).filter(|at| *at < gap.end) {
+    for _ in 0..MOST_STEPS {
+        let Some(at) = job.next_after(behind).filter(|at| *at < gap.end) else { return Ok(None) };
         match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByWhoDecides).await? {
             Standing::Unborn(_) => return Ok(Some(at)),
             // An older record speaks for it, up to there.
             Standing::Covered(_, coverage) => behind = coverage.covered.until.just_before().max(at),
-            Standing::Recorded(_) | Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => return Ok(None),
+            Standing::Recorded(_) => behind = at,
+            Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => return Ok(None),
         }
     }
     Ok(None)
