@@ -638,7 +638,7 @@ impl Run {
         at.max(span.until) <= now + pace::APART
     }
 
-    /// The later occurrence that fires in this one's stead, for whoever asks at `now`.
+    /// The later occurrence that fires in place of this record's, as far as `now` can tell.
     pub fn replacement(&self, now: Moment) -> Option<Moment> {
         self.coalesced_until().filter(|_| self.is_honest(now))
     }

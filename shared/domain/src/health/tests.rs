@@ -236,6 +236,12 @@ fn the_record_of_an_outage_speaks_for_what_it_covers() {
     ] {
         assert_eq!(Health::of(&each_minute(), &runs, at(now)).overdue_since, since.map(at), "{told}");
     }
+
+    // Of what is past, but a clock that was ahead wrote it: by a right one less may be too late.
+    let span = Some(SkippedSpan { until: at(6_000), count: None });
+    let written = |second| Run { state: State::Skipped { at: at(second), why: Skip::Missed, span }, ..due(60) };
+    let overdue = |second| Health::of(&each_minute(), &[written(second)], at(6_060)).overdue_since;
+    assert_eq!([overdue(6_064), overdue(6_065)], [None, Some(at(120))]);
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn the_record_of_an_earlier_occurrence_tells_of_those_it_spans() {
         (&each_minute, spanning(Skip::Coalesced, at(300), Some(4)), 300, ("waiting", "claim")),
         (&each_minute, spanning(Skip::Missed, at(300), Some(5)), 300, ("covered", "catch_up")),
         (&each_minute, spanning(Skip::Missed, at(300), Some(5)), 360, ("waiting", "claim")),
-        // By a clock that was ahead when it decided, or when it wrote.
+        // By a clock that was ahead.
         (&each_minute, spanning(Skip::Coalesced, at(540), Some(8)), 240, ("waiting", "claim")),
         (&each_minute, spanning(Skip::Missed, at(540), Some(9)), 540, ("will_fire", "schedule")),
         (&paused, spanning(Skip::Paused, at(300), Some(5)), 300, ("covered", "paused")),

@@ -23,7 +23,7 @@ use crate::chain::coverage::covering;
 use crate::chain::passing_over::skip;
 
 /// No schedule fires more often in the time that hints are given ahead.
-const MOST_HINTED: usize = 1_000;
+pub(crate) const MOST_HINTED: usize = 1_000;
 /// Records go after weeks; what was in force that long ago was swept, or its first timer still stands.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 

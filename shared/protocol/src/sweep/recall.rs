@@ -9,18 +9,14 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::job::Status;
 use minutehand_domain::pace;
-use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::store::{Bucket, FirstBucket, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use super::repair::gaps::first_unborn;
 use super::{AT_ONCE, PAGE};
 use crate::lookup::job_of;
 use crate::timers::promise::{move_there, promise};
-
-/// So many occurrences are asked for their record: no schedule fires more often in the time that hints are given ahead, of which such a clock
-/// has recorded each.
-const MOST_STEPS: usize = 1_000;
 
 /// What was done, and of which jobs the first link was met.
 #[derive(Default)]
@@ -59,7 +55,7 @@ pub(super) async fn recall<D: Ports>(ports: &D, shard: u16, now: Moment) -> Resu
 }
 
 impl Recalled {
-    /// Chains first: whoever dies on the way meets their links again, as they were.
+    /// Chains first: the pass after one that died midway meets their links again, as they were.
     async fn bucket<D: Ports>(&mut self, ports: &D, bucket: Bucket, now: Moment) -> Result<(), Fault> {
         let mut after = None;
         loop {
@@ -110,14 +106,7 @@ async fn promise_before<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Resul
     let Some(job) = job_of(ports, &link.tenant, id).await?.filter(|job| job.status == Status::Active) else {
         return Ok(false);
     };
-    let mut behind = now;
-    for _ in 0..MOST_STEPS {
-        let Some(next) = job.next_after(behind).filter(|next| *next < first) else { return Ok(false) };
-        if ports.store().get::<Run>(&job.tenant, RunKey::occurrence(id, next)).await?.is_none() {
-            promise(ports, &job.tenant, TimerKey::occurrence(id, next), job.generation).await?;
-            return Ok(true);
-        }
-        behind = next;
-    }
-    Ok(false)
+    let Some(next) = first_unborn(ports, &job, now..first).await? else { return Ok(false) };
+    promise(ports, &job.tenant, TimerKey::occurrence(id, next), job.generation).await?;
+    Ok(true)
 }

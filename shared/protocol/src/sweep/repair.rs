@@ -6,7 +6,7 @@
 //! It goes through the table in parts, a page of each at a time, and says how far it came, so that it may take as many calls as
 //! it likes. What is written meanwhile has timers of its own writer.
 
-mod gaps;
+pub(super) mod gaps;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -14,15 +14,13 @@ use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::born::keepings_of;
+use crate::chain::forgetting::MOST_HINTED;
 use crate::chain::standing::{Asked, Standing, standing};
 
 /// Runs of a job read at once.
 const PAGE: usize = 50;
 /// So far back it is looked, from the newest: beyond, a job of each second would be gone through for days.
 const MOST_RECORDS: usize = 100;
-/// And so far ahead in a gap: no schedule fires more often in the time that hints are given ahead, of which a clock that was ahead has recorded
-/// each.
-const MOST_STEPS: usize = 1_000;
 
 /// The first occurrence in each gap, oldest first.
 pub(super) async fn without_a_record<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Moment>, Fault> {
@@ -72,9 +70,15 @@ fn end_of(run: &Run, now: Moment) -> Moment {
     run.replacement(now).map_or_else(|| run.span_end(now), Moment::just_before)
 }
 
-async fn first_unborn<D: Ports>(ports: &D, job: &Job, gap: Range<Moment>) -> Result<Option<Moment>, Fault> {
+/// The first occurrence in a gap that nothing stands for. A clock that was ahead has recorded one by one what had been hinted: no more than that is
+/// stepped over.
+pub(in crate::sweep) async fn first_unborn<D: Ports>(
+    ports: &D,
+    job: &Job,
+    gap: Range<Moment>,
+) -> Result<Option<Moment>, Fault> {
     let mut behind = gap.start;
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MOST_HINTED {
         let Some(at) = job.next_after(behind).filter(|at| *at < gap.end) else { return Ok(None) };
         match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByWhoDecides).await? {
             Standing::Unborn(_) => return Ok(Some(at)),
