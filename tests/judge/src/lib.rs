@@ -240,6 +240,8 @@ pub struct Record {
     pub reason: Option<String>,
     /// When it ended, by its writer's clock.
     pub at: Option<i64>,
+    /// When it was first written as ended, by the true time, where that is known.
+    pub written_at: Option<i64>,
     /// The last instant that a skip covers.
     pub covers_until: Option<i64>,
     pub fence: u32,

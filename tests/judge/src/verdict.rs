@@ -7,6 +7,7 @@ mod counting;
 mod explaining;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::{Account, CHANGE_TOLERANCE, Call, Cost, Head, Job, Record, SKEW, Status, Timer, Violation};
 
@@ -14,6 +15,8 @@ use crate::{Account, CHANGE_TOLERANCE, Call, Cost, Head, Job, Record, SKEW, Stat
 const UNSETTLED: i64 = 20 * 60_000;
 /// One that failed this close to the end may still have tries left.
 const UNFINISHED: i64 = 60 * 60_000;
+/// How long after its clock was set right one machine has looked again at what it decided, whatever goes wrong meanwhile.
+const LOOKED_AGAIN: i64 = 45 * 60_000;
 /// The shortest that a job may have its runs kept for: a day.
 const SHORTEST_KEPT: i64 = 24 * 60 * 60_000;
 /// More than an hour of minutes behind, a sweep costs more than what is due.
@@ -36,6 +39,7 @@ impl<'a> Verdict<'a> {
         for job in &account.jobs {
             verdict.a_key_creates_once(job);
             verdict.every_occurrence_has_its_record(job);
+            verdict.what_is_to_come_is_not_passed_over(job);
             verdict.an_occurrence_in_force_is_not_superseded(job);
             verdict.every_requested_run_has_its_record(job);
             verdict.the_chain_goes_on(job);
@@ -90,17 +94,46 @@ impl<'a> Verdict<'a> {
     /// Every occurrence that was in force around its instant is recorded or covered by a record.
     fn every_occurrence_has_its_record(&mut self, job: &Job) {
         for (n, head) in job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active) {
-            let until = decided_of_until(&job.heads[n + 1..], self.account.end);
-            // A writer whose clock is ahead decides for the time when that clock is right.
-            let from = (head.since + if n == 0 { SKEW } else { CHANGE_TOLERANCE }).max(head.decided);
-            let to = (until - CHANGE_TOLERANCE).min(self.account.end - UNSETTLED);
-            for t in head.schedule.instants(from, to) {
+            let certain = self.certain(&job.heads, n);
+            for t in head.schedule.instants(certain.start, certain.end) {
                 if !self.is_covered(job.job, t) && !self.lies_before_a_link_of_a_wrong_clock(&job.heads[..=n], t) {
                     self.report("every occurrence has its record", job.job, t, "nothing stands for it");
                 }
             }
         }
         self.occurrences_of_both_sides_of_a_change(job);
+    }
+
+    /// When a head was in force for certain.
+    fn certain(&self, heads: &[Head], n: usize) -> Range<i64> {
+        let (head, until) = (&heads[n], decided_of_until(&heads[n + 1..], self.account.end));
+        // A writer whose clock is ahead decides for the time when that clock is right.
+        let from = (head.since + if n == 0 { SKEW } else { CHANGE_TOLERANCE }).max(head.decided);
+        from..(until - CHANGE_TOLERANCE).min(self.account.end - UNSETTLED)
+    }
+
+    /// One machine whose clock was ahead looks again when it is right: well after that no record speaks for what was to come when it was written.
+    /// Where that clock has come to the end of a schedule nothing is left to find the job by.
+    fn what_is_to_come_is_not_passed_over(&mut self, job: &Job) {
+        let Some(right) = self.account.right_alone() else { return };
+        for (n, head) in job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active) {
+            if head.schedule.instants(self.account.reached(), self.account.end).is_empty() {
+                continue;
+            }
+            let certain = self.certain(&job.heads, n);
+            for t in head.schedule.instants(certain.start.max(right + LOOKED_AGAIN), certain.end) {
+                let had_come = |record: &Record| record.written_at.is_none_or(|written| t <= written);
+                let is_on_record = self.records.contains_key(&(job.job, t, 0));
+                if !is_on_record && !self.speaking_for(job.job, t).any(had_come) {
+                    self.report(
+                        "what is to come is not passed over",
+                        job.job,
+                        t,
+                        "it was an outage by a clock that was ahead",
+                    );
+                }
+            }
+        }
     }
 
     /// Whether a clock that was ahead has put a link behind `t` when it wrote an earlier state, and another then was further ahead than a run
@@ -151,11 +184,14 @@ impl<'a> Verdict<'a> {
     }
 
     fn is_covered(&self, job: u32, t: i64) -> bool {
-        self.records.contains_key(&(job, t, 0))
-            || self
-                .records
-                .range((job, i64::MIN, 0)..(job, t, 0))
-                .any(|(_, record)| record.covers_until.is_some_and(|until| t < until || t == until && is_last(record)))
+        self.records.contains_key(&(job, t, 0)) || self.speaking_for(job, t).next().is_some()
+    }
+
+    /// The records of earlier occurrences that span this one.
+    fn speaking_for(&self, job: u32, t: i64) -> impl Iterator<Item = &'a Record> {
+        let spans =
+            move |record: &&Record| record.covers_until.is_some_and(|until| t < until || t == until && is_last(record));
+        self.records.range((job, i64::MIN, 0)..(job, t, 0)).map(|(_, record)| *record).filter(spans)
     }
 
     fn every_requested_run_has_its_record(&mut self, job: &Job) {

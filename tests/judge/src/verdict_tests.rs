@@ -41,6 +41,7 @@ fn record() -> Record {
         status: "succeeded".into(),
         reason: None,
         at: Some(T + 60_300),
+        written_at: None,
         covers_until: None,
         fence: 1,
         attempts: vec![1],
@@ -411,7 +412,7 @@ fn an_occurrence_that_starts_too_late_is_reported() {
 
 /// A clock that is ahead for these seconds, and that only some go by.
 fn ahead(from: i64, to: i64, by: i64) -> Vec<WrongClocks> {
-    vec![WrongClocks { span: T + from * 1000..T + to * 1000, ahead: by * 1000, behind: 0, apart: true }]
+    vec![WrongClocks { span: T + from * 1000..T + to * 1000, ahead: by * 1000, behind: 0, apart: true, alone: false }]
 }
 
 #[test]
@@ -459,6 +460,38 @@ fn what_a_clock_that_was_ahead_has_decided_counts_from_its_time() {
 
     assert_eq!(of(39_999), [""; 0]);
     assert_eq!(of(40_000), ["every occurrence has its record"]);
+}
+
+/// A clock that was two days ahead for a minute wrote the record of an outage that covers them; each hour one is to come.
+#[test]
+fn what_is_to_come_is_not_passed_over_by_a_clock_that_was_ahead() {
+    let hours = |n: i64| 3_600_000 * n;
+    let passed_over = |written: i64, alone: bool, end: i64, ran: &[i64]| {
+        let schedule = Schedule::Every { first: T + hours(1), period: hours(1), end: T + end, at_most: None };
+        let record = |hour: &i64| Record { instant: T + hours(*hour), ..record() };
+        let outage = Record {
+            status: "skipped".to_owned(),
+            reason: Some("coalesced".to_owned()),
+            covers_until: Some(T + hours(48)),
+            written_at: Some(T + written),
+            ..record(&1)
+        };
+        let job = Job { heads: vec![Head { schedule, ..head(T) }], ..job() };
+        let records = [outage].into_iter().chain([48, 49, 50].iter().chain(ran).map(record)).collect();
+        let wrong = WrongClocks { alone, apart: false, ..ahead(0, 60, 48 * 3600).remove(0) };
+        let account =
+            Account { end: T + hours(50), records, calls: vec![], wrong_clocks: vec![wrong], ..with_job(job) };
+        let violations = account.judge();
+        let rule = "what is to come is not passed over";
+        violations.iter().filter(|violation| violation.rule == rule).count()
+    };
+    let all: Vec<i64> = (2..48).collect();
+
+    assert_eq!(passed_over(30_000, true, i64::MAX / 2, &[]), 46);
+    assert_eq!(passed_over(30_000, true, i64::MAX / 2, &all), 0, "all of them ran");
+    assert_eq!(passed_over(hours(24), true, i64::MAX / 2, &[]), 23, "there was an outage of a day");
+    assert_eq!(passed_over(30_000, false, i64::MAX / 2, &[]), 0, "where several write, somebody is to repair it");
+    assert_eq!(passed_over(30_000, true, hours(48), &[]), 0, "nothing leads to a job that is at its end");
 }
 
 /// A clock an hour ahead has put a link, the job was written anew when it was right, and then a clock was days ahead. Seed 40369665 met it.

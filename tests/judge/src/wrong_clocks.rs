@@ -13,6 +13,8 @@ pub struct WrongClocks {
     pub behind: i64,
     /// Whether other clocks were right meanwhile.
     pub apart: bool,
+    /// Whether one machine is all there is: it looks again at what its clock has decided, when that is right.
+    pub alone: bool,
 }
 
 impl Account {
@@ -20,6 +22,11 @@ impl Account {
     /// decided before the true time came.
     pub(crate) fn reached(&self) -> i64 {
         self.wrong_clocks.iter().map(|wrong| wrong.span.end + wrong.ahead).max().unwrap_or(i64::MIN)
+    }
+
+    /// When the clock of one machine that is all there is was set right for good.
+    pub(crate) fn right_alone(&self) -> Option<i64> {
+        self.wrong_clocks.iter().filter(|wrong| wrong.alone).map(|wrong| wrong.span.end).max()
     }
 
     /// How far any clock was ever ahead.

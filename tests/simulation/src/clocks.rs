@@ -105,6 +105,7 @@ impl Settings {
                 ahead: step.ahead.max(0),
                 behind: (-step.ahead).max(0),
                 apart: whose.is_some(),
+                alone: self.alone,
             })
             .collect()
     }

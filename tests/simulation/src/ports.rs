@@ -719,7 +719,7 @@ impl Queues for Port {
                 self.world.witness_hint(hint);
                 return queues.send(lane, hint, at).await;
             }
-            self.world.send(lane, hint, at.millis());
+            self.world.send(lane, hint, self.process.true_time(self.world.sim(), at));
             Ok(())
         };
         self.pass("send", QUEUES, send).await

@@ -138,7 +138,7 @@ pub fn account(world: &World, driven: &BTreeMap<JobId, Driven>, end: i64) -> jud
             answers: known.answers,
             explanations: known.explanations,
         });
-        account.records.extend(records(world, &told.tenant, *id, told.number, end));
+        account.records.extend(records(world, &seen, &told.tenant, (*id, told.number), end));
         account.counted.extend(counted(world, &told.tenant, *id, told.number));
     }
     account.costs = costs(&seen);
@@ -155,7 +155,7 @@ fn costs(seen: &Seen) -> Vec<judge::Cost> {
     seen.spent.iter().filter_map(of).collect()
 }
 
-fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) -> Vec<judge::Record> {
+fn records(world: &World, seen: &Seen, tenant: &Tenant, (job, number): (JobId, u32), end: i64) -> Vec<judge::Record> {
     let store = world.whole_store();
     let mut records = Vec::new();
     let mut before = None;
@@ -164,7 +164,10 @@ fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) ->
         let page = at_once(store.list::<Run>(tenant, all, before, 500)).unwrap_or_default().items;
         before = page.last().map(|run| run.key);
         let full = page.len() == 500;
-        records.extend(page.iter().map(|run| record(world, tenant, run, number, end)));
+        records.extend(page.iter().map(|run| judge::Record {
+            written_at: seen.ended.get(&run.key).copied(),
+            ..record(world, tenant, run, number, end)
+        }));
         if !full {
             return records;
         }
@@ -215,6 +218,7 @@ fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> j
         status: run.status(Moment::from_millis(end)).to_owned(),
         reason: run.reason().map(str::to_owned),
         at: run.finished_at().map(Moment::millis),
+        written_at: None,
         covers_until: run.skipped_span().map(|span| span.until.millis()),
         fence: run.fence,
         sla: run.sla.map(|sla| (sla.until.millis(), sla.missed.map(Moment::millis))),

@@ -66,6 +66,7 @@ fn told(run: &Value, job: u32, manual: u64) -> Read {
         status: text(run, "status"),
         reason: run["reason"].as_str().map(str::to_owned),
         at: run["finished_at"].is_string().then(|| instant(run, "finished_at")),
+        written_at: None,
         covers_until: run["covers_until"].is_string().then(|| instant(run, "covers_until")),
         fence: attempts.last().map_or(0, number),
         attempts: attempts.iter().map(number).collect(),

@@ -1,6 +1,6 @@
 //! The rule of explanations: what somebody is told of an instant is what became of it, as the records and the states of its job say.
 
-use super::{Verdict, around, is_last};
+use super::{Verdict, around};
 use crate::{Explanation, Head, Job, Record, SKEW, Status};
 
 /// What an explanation may say, and why nothing else.
@@ -25,7 +25,7 @@ impl Verdict<'_> {
         }
         let tellers = match self.recorded(job, told.instant) {
             Some(own) => vec![own],
-            None => self.tellers(job, told.instant),
+            None => self.speaking_for(job.job, told.instant).collect(),
         };
         let reasons: Vec<_> = tellers.iter().filter_map(|record| record.reason.clone()).collect();
         let wanted = |reason: &String| match reason.as_str() {
@@ -46,7 +46,7 @@ impl Verdict<'_> {
         let then = around(&job.heads, told.instant);
         let fires = |head: &&&Head| head.schedule.fires_at(told.instant);
         let (firing, silent) = (then.iter().filter(fires).count(), then.iter().filter(|head| !fires(head)).count());
-        let is_told_of = !self.tellers(job, told.instant).is_empty();
+        let is_told_of = self.speaking_for(job.job, told.instant).next().is_some();
         let mut wanted = Vec::new();
         if firing > 0 && is_told_of {
             wanted.push("covered");
@@ -70,17 +70,6 @@ impl Verdict<'_> {
 
     fn recorded(&self, job: &Job, instant: i64) -> Option<&Record> {
         self.records.get(&(job.job, instant, 0)).copied()
-    }
-
-    /// The records of earlier occurrences that span this one.
-    fn tellers(&self, job: &Job, t: i64) -> Vec<&Record> {
-        let spans =
-            |record: &Record| record.covers_until.is_some_and(|until| t < until || t == until && is_last(record));
-        self.records
-            .range((job.job, i64::MIN, 0)..(job.job, t, 0))
-            .map(|(_, record)| *record)
-            .filter(|record| spans(record))
-            .collect()
     }
 }
 

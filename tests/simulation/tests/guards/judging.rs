@@ -46,6 +46,11 @@ fn every_occurrence_has_its_record() {
 }
 
 #[test]
+fn what_is_to_come_is_not_passed_over() {
+    kept("what is to come is not passed over", 400);
+}
+
+#[test]
 fn what_stays_in_force_is_not_superseded() {
     kept("what stays in force is not superseded", 20);
 }

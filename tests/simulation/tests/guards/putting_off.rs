@@ -244,7 +244,7 @@ fn what_would_have_its_turn_too_late_is_missed_and_takes_none() {
 fn what_was_the_last_when_it_was_put_off_has_its_successor_when_the_schedule_goes_on() {
     let plan = Plan { end_at: Some(moment(901)), ..every(300, 300) };
     let stage = Stage::new(Wish { plan, ..Wish::on_demand() }, []);
-    stage.lose_hints(0..15);
+    stage.lose_hints(0..315);
     stage.create(0, "creator");
 
     stage.set_clocks(10, 3000);
@@ -254,6 +254,7 @@ fn what_was_the_last_when_it_was_put_off_has_its_successor_when_the_schedule_goe
     stage.sweep(330, "sweeper");
     stage.play_to(640);
     let before = stage.run(900).expect("it is on record");
+    stage.lose_hints(645..660);
     stage.set_clocks(645, 3000);
     stage.sweep(650, "sweeper");
     stage.set_clocks(660, 0);
