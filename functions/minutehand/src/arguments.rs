@@ -1,11 +1,14 @@
 //! The arguments of the command line.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use minutehand_api::{MOST_WATCHED, Watched};
 use minutehand_domain::Moment;
 use minutehand_domain::schedule::cron::EDITION;
@@ -310,6 +313,21 @@ impl Repair {
 }
 
 impl Arguments {
+    /// Or the process ends, with what is wrong with it.
+    pub(crate) fn of_the_command_line() -> Self {
+        Self::read(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    fn read(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Self, clap::Error> {
+        let mut command = Self::command();
+        let matches = command.try_get_matches_from_mut(words)?;
+        if names_two_places(&matches) {
+            let said = "the argument '--data <DIRECTORY>' cannot be used with '--server <URL>': one of them is asked";
+            return Err(command.error(ErrorKind::ArgumentConflict, said));
+        }
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
     pub(crate) fn chosen(self) -> Chosen {
         match self.command {
             Some(Command::Serve(serve)) => Chosen::Serve(serve),
@@ -324,20 +342,36 @@ impl Arguments {
     }
 }
 
+/// Which of two places is meant, nobody can tell. What a variable says does not count: it may be set for other commands.
+fn names_two_places(matches: &ArgMatches) -> bool {
+    let Some(("backup" | "repair", named)) = matches.subcommand() else { return false };
+    ["data", "server"].iter().all(|place| named.value_source(place) == Some(ValueSource::CommandLine))
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     fn parsed(words: &[&str]) -> Result<Chosen, clap::Error> {
-        Arguments::try_parse_from([&["minutehand"], words].concat()).map(Arguments::chosen)
+        Arguments::read([&["minutehand"], words].concat()).map(Arguments::chosen)
     }
 
     fn serving(words: &[&str]) -> Serve {
         match parsed(words) {
             Ok(Chosen::Serve(serve)) => serve,
             other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_backed_up_or_repaired_is_named_once() {
+        for words in [&["backup", "a.backup"][..], &["repair"]] {
+            let with = |more: &[&str]| parsed(&[words, more].concat());
+            assert!(with(&["--data", "kept"]).is_ok(), "{words:?}");
+            assert!(with(&["--server", "http://127.0.0.1:1"]).is_ok(), "{words:?}");
+
+            let refused = with(&["--data", "kept", "--server", "http://127.0.0.1:1"]).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::ArgumentConflict, "{words:?}");
         }
     }
 

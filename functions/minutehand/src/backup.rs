@@ -22,6 +22,8 @@ pub(crate) enum BackupFailure {
     Client(#[from] Failure),
     #[error("{file} is there already; --force writes over it", file = .0.display())]
     Exists(PathBuf),
+    #[error("{file} is a directory: name the file in it that the backup is to be", file = .0.display())]
+    Directory(PathBuf),
     #[error("cannot write {file}: {why}", file = file.display())]
     Unwritable { file: PathBuf, why: io::Error },
     #[error("there is no store in {}", .0.display())]
@@ -37,6 +39,9 @@ pub(crate) enum BackupFailure {
 /// Writes beside the file, looks whether it can be read to its end, and only then gives it its name.
 pub(crate) async fn backup(options: &Backup) -> Result<(), BackupFailure> {
     let path = &options.file;
+    if path.is_dir() {
+        return Err(BackupFailure::Directory(path.clone()));
+    }
     if !options.force && path.exists() {
         return Err(BackupFailure::Exists(path.clone()));
     }
@@ -51,11 +56,11 @@ pub(crate) async fn backup(options: &Backup) -> Result<(), BackupFailure> {
 }
 
 fn of_a_directory(directory: &Path, file: File) -> Result<(), BackupFailure> {
-    if !FileStore::is_in(directory) {
+    let unusable = |why| BackupFailure::Store { directory: directory.to_owned(), why };
+    if !FileStore::is_in(directory).map_err(unusable)? {
         return Err(BackupFailure::NoStore(directory.to_owned()));
     }
-    let backup = embedded::Backup::of_directory(directory, SystemClock.now());
-    let backup = backup.map_err(|why| BackupFailure::Store { directory: directory.to_owned(), why })?;
+    let backup = embedded::Backup::of_directory(directory, SystemClock.now()).map_err(unusable)?;
     backup.write(BufWriter::new(file))?;
     Ok(())
 }

@@ -10,12 +10,12 @@ use crate::serve_error::ServeError;
 
 /// Of a directory that nobody serves.
 pub(crate) fn compact_directory(directory: &Path) -> Result<(), ServeError> {
+    let unusable = |why| ServeError::Store { directory: directory.to_owned(), why };
     // To look for a store must not make one.
-    if !FileStore::is_in(directory) {
+    if !FileStore::is_in(directory).map_err(unusable)? {
         return Err(ServeError::NoDirectory(directory.to_owned()));
     }
-    let compacted = FileStore::compact(directory);
-    let (before, after) = compacted.map_err(|why| ServeError::Store { directory: directory.to_owned(), why })?;
+    let (before, after) = FileStore::compact(directory).map_err(unusable)?;
     writeln!(io::stdout(), "{}", said(directory, before, after))?;
     Ok(())
 }

@@ -30,7 +30,6 @@ mod welcome;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use minutehand_io::events::TRANSITIONS;
 use tracing::Level;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -51,7 +50,7 @@ async fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == client::GUARD) {
         return client::guard();
     }
-    match Arguments::parse().chosen() {
+    match Arguments::of_the_command_line().chosen() {
         Chosen::Serve(options) => serve(&options).await,
         Chosen::Repair(options) => repair(&options).await,
         Chosen::ListArchive(asked) => done(archive::list(&asked)),
@@ -116,10 +115,14 @@ fn ended(done: Result<(), BackupFailure>, verbose: bool) -> ExitCode {
 
 /// `RUST_LOG=debug` shows a line for each committed change.
 pub(crate) fn log_to_stderr() {
-    let filter = filter_of(std::env::var("RUST_LOG").ok().as_deref());
+    let wanted = std::env::var("RUST_LOG").ok();
+    let filter = filter_of(wanted.as_deref());
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     tracing_subscriber::registry().with(filter).with(lines).init();
+    if let Some(Err(why)) = wanted.map(|text| text.parse::<Targets>()) {
+        tracing::warn!(%why, "RUST_LOG cannot be read: what is said is as if it were info");
+    }
 }
 
 /// What is asked for; where that cannot be read, what everybody wants. The transitions of runs only where they are named, or

@@ -50,11 +50,11 @@ pub(crate) async fn repair_directory(
     discarded: Option<&str>,
 ) -> Result<RepairView, ServeError> {
     // To look at nothing must not make a store.
-    if !FileStore::is_in(directory) {
+    let unusable = |why| ServeError::Store { directory: directory.to_owned(), why };
+    if !FileStore::is_in(directory).map_err(unusable)? {
         return Err(ServeError::NoDirectory(directory.to_owned()));
     }
-    let opened = if check { FileStore::to_look(directory) } else { FileStore::open(directory) };
-    let opened = opened.map_err(|why| ServeError::Store { directory: directory.to_owned(), why })?;
+    let opened = if check { FileStore::to_look(directory) } else { FileStore::open(directory) }.map_err(unusable)?;
     let http = HttpCaller::new(Reach::Public)?;
     let ports = Local::new(
         Arc::new(opened),

@@ -46,6 +46,8 @@ pub(crate) enum TlsError {
     Unreadable { what: &'static str, path: PathBuf, why: pem::Error },
     #[error("there is no certificate in {}", .0.display())]
     NoCertificate(PathBuf),
+    #[error("there is no key in {} that can be read without a password", .0.display())]
+    NoKey(PathBuf),
     #[error("the key in {key} and the certificate in {certificates} cannot be used: {why}", key = files.key.display(), certificates = files.certificates.display())]
     Unusable { files: Files, why: rustls::Error },
 }
@@ -116,7 +118,10 @@ impl Files {
         if chain.is_empty() {
             return Err(TlsError::NoCertificate(certificates.clone()));
         }
-        let secret = PrivateKeyDer::from_pem_file(key).map_err(|why| unreadable("a key", key, why))?;
+        let secret = PrivateKeyDer::from_pem_file(key).map_err(|why| match why {
+            pem::Error::NoItemsFound => TlsError::NoKey(key.clone()),
+            why => unreadable("a key", key, why),
+        })?;
         let unusable = |why| TlsError::Unusable { files: self.clone(), why };
         let server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()

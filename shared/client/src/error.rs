@@ -5,6 +5,9 @@ use minutehand_wire::Problem;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
+/// Why a server is not reached that is not running.
+pub const NOBODY_LISTENS: &str = "nobody listens there";
+
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ClientError {
     /// The server says no.

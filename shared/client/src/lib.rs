@@ -49,6 +49,6 @@ pub use self::answer::Answer;
 pub use self::call::{Call, is_id};
 pub use self::client::{Client, server_url};
 pub use self::download::Download;
-pub use self::error::{ClientError, Refused};
+pub use self::error::{ClientError, NOBODY_LISTENS, Refused};
 pub use self::retries::Retries;
 pub use self::transport::Exchange;

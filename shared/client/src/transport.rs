@@ -19,7 +19,7 @@ use rustls::{ClientConfig, RootCertStore};
 use url::Url;
 
 use crate::call::Call;
-use crate::error::ClientError;
+use crate::error::{ClientError, NOBODY_LISTENS};
 
 const CONNECT: Duration = Duration::from_secs(5);
 /// Connecting, sending and reading together. The API answers in milliseconds; a page of a thousand runs in tenths.
@@ -148,6 +148,18 @@ fn trusting(natively: bool) -> io::Result<ClientConfig> {
     Ok(trusting.with_no_client_auth())
 }
 
+/// What to do about the one thing that is wrong with a certificate which this machine can mend.
+fn untrusted(error: &(dyn Error + 'static)) -> Option<String> {
+    let is_untrusted = matches!(
+        error.downcast_ref::<rustls::Error>()?,
+        rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)
+    );
+    is_untrusted.then(|| {
+        "nobody whom this machine trusts has signed its certificate; SSL_CERT_FILE names a file with whoever has"
+            .to_owned()
+    })
+}
+
 /// The innermost cause says what happened; those around it say where in our own code.
 fn why(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
@@ -156,7 +168,7 @@ fn why(error: &(dyn Error + 'static)) -> String {
     }
     match last.downcast_ref::<io::Error>().map(io::Error::kind) {
         Some(io::ErrorKind::TimedOut) => format!("no connection within {} s", CONNECT.as_secs()),
-        Some(io::ErrorKind::ConnectionRefused) => "nobody listens there".to_owned(),
-        _ => last.to_string(),
+        Some(io::ErrorKind::ConnectionRefused) => NOBODY_LISTENS.to_owned(),
+        _ => untrusted(last).unwrap_or_else(|| last.to_string()),
     }
 }

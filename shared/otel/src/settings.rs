@@ -51,9 +51,10 @@ impl Settings {
         endpoint: Option<&str>,
     ) -> Result<Option<Self>, SettingError> {
         let set = |name| variable(name).filter(|value| !value.is_empty());
+        let said_by = if endpoint.is_some() { "--otlp-endpoint" } else { ENDPOINT };
         let Some(endpoint) = endpoint.map(str::to_owned).or_else(|| set(ENDPOINT)) else { return Ok(None) };
         // Those that are refused may hold a password, or a key.
-        let wrong = || illegal(ENDPOINT, "…", "an http or https URL, without a user and a query");
+        let wrong = || illegal(said_by, "…", "an http or https URL, without a user and a query");
         let address = |path| below(&endpoint, path).ok_or_else(wrong);
         Ok(Some(Self {
             traces: address("v1/traces")?,
@@ -157,6 +158,15 @@ mod tests {
         assert_eq!(settings.service.as_deref(), Some("jobs"));
         let wanted = [("deployment.environment.name", "prod"), ("team", "café")];
         assert_eq!(settings.attributes, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn an_endpoint_is_refused_by_the_name_of_who_said_it() {
+        let of_the_argument = read(&[(ENDPOINT, DEFAULT_ENDPOINT)], Some("collector:4318")).unwrap_err().to_string();
+        let of_the_variable = read(&[(ENDPOINT, "collector:4318")], None).unwrap_err().to_string();
+
+        assert!(of_the_argument.starts_with("--otlp-endpoint is"), "{of_the_argument}");
+        assert!(of_the_variable.starts_with(ENDPOINT), "{of_the_variable}");
     }
 
     /// Removed: the values of headers are marked as sensitive.

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use minutehand_client::{ClientError, Refused, server_url};
+use minutehand_client::{ClientError, NOBODY_LISTENS, Refused, server_url};
 use thiserror::Error;
 
 use super::connection::is_here;
@@ -53,9 +53,9 @@ impl From<ClientError> for Failure {
         match error {
             ClientError::Refused(refused) => Self::Refused(refused),
             ClientError::Unreachable { server, why } => {
-                let here = server_url(&server).is_ok_and(|url| is_here(&url));
+                let is_to_be_started = why == NOBODY_LISTENS && server_url(&server).is_ok_and(|url| is_here(&url));
                 let hint = "is it running? `minutehand serve` starts one; MINUTEHAND_URL says where it is";
-                Self::Unreachable { server, why, hint: here.then_some(hint) }
+                Self::Unreachable { server, why, hint: is_to_be_started.then_some(hint) }
             }
             ClientError::Unreadable { server, why } => Self::Unreadable { server, why },
             ClientError::Unsendable(why) => Self::Usage(why),
@@ -124,7 +124,7 @@ impl Failure {
                     writeln!(stderr, "  {field}")?;
                 }
                 if problem.status == 401 {
-                    writeln!(stderr, "  set MINUTEHAND_KEY, or give --key")?;
+                    writeln!(stderr, "  --key gives one, or else MINUTEHAND_KEY; --verbose says which was sent")?;
                 }
                 if (verbose || problem.status >= 500) && !problem.request_id.is_empty() {
                     let (status, kind, id) = (problem.status, tame(&problem.kind), tame(&problem.request_id));

@@ -68,7 +68,11 @@ impl Session {
         let list = list.with_query("limit", paging.limit());
         let mut answer = self.send(&list.clone().with_query("cursor", paging.cursor.as_ref())).await?;
         let mut page: Page<Json> = answer.read_as()?;
-        while let Some(cursor) = page.next_cursor.as_ref().filter(|_| paging.all && page.items.len() < ALL_ITEMS) {
+        // A page may have been looked for in vain where more is to come: whoever reads a table wants to see what there is.
+        let goes_on = |page: &Page<Json>| {
+            if paging.all { page.items.len() < ALL_ITEMS } else { page.items.is_empty() && !self.json }
+        };
+        while let Some(cursor) = page.next_cursor.as_ref().filter(|_| goes_on(&page)) {
             answer = self.send(&list.clone().with_query("cursor", Some(cursor))).await?;
             let next: Page<Json> = answer.read_as()?;
             page.items.extend(next.items);

@@ -41,7 +41,7 @@ fn elsewhere_a_key_is_asked_for() {
     let done = ask(elsewhere.path(), &format!("http://{}", server.address()), &["jobs", "list"]);
 
     assert_eq!(done.code, 4, "{done:?}");
-    assert!(done.stderr.contains("set MINUTEHAND_KEY, or give --key"), "{done:?}");
+    assert!(done.stderr.contains("--key gives one, or else MINUTEHAND_KEY"), "{done:?}");
 }
 
 #[test]

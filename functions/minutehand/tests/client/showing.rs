@@ -2,7 +2,9 @@
 
 use std::io::Read as _;
 
-use crate::command::{Here, client, run};
+use serde_json::json;
+
+use crate::command::{Here, client, run, text};
 
 fn coloured(here: &Here, variables: &[(&str, &str)]) -> bool {
     let mut command = here.command(&["jobs", "list"]);
@@ -31,6 +33,21 @@ fn a_table_has_a_row_for_each_job() {
     assert_eq!(rows[0], ["JOB", "NAME", "STATUS", "SCHEDULE", "TARGET", "NEXT", "RUN"]);
     assert_eq!(rows[1][1..6], ["often", "active", "every", "1m30s", "noop"]);
     assert_eq!(rows.len(), 2);
+}
+
+/// What failed is looked for among so many runs at a time. Removed: a table goes on behind a page that is empty. It said that there are no runs,
+/// and that there are more.
+#[test]
+fn a_table_goes_on_behind_an_empty_page() {
+    let here = Here::start();
+    let job = here.json(&["jobs", "create", "--noop", "--on-demand"]);
+    here.ok(&["jobs", "run", &text(&job, "job_id"), "--wait"]);
+
+    let table = here.ok(&["runs", "list", "--status=failed", "--limit=1"]);
+    let page = here.json(&["runs", "list", "--status=failed", "--limit=1"]);
+
+    assert_eq!((table.stdout.as_str(), table.stderr.as_str()), ("No runs.\n", ""));
+    assert!(page["items"] == json!([]) && page["next_cursor"].is_string(), "{page}");
 }
 
 #[test]

@@ -74,6 +74,8 @@ async fn a_backup_is_its_owners_only_and_writes_over_nothing_unless_it_is_forced
     let forced = backup(&server, &file, &["--force", "--json"]);
 
     assert!(forced.status.success(), "{}", said(&forced));
+    let into_a_directory = backup(&server, there.path(), &["--force"]);
+    assert!(said(&into_a_directory).contains("is a directory: name the file in it"), "{}", said(&into_a_directory));
     let told: Value = serde_json::from_slice(&forced.stdout).unwrap();
     assert_eq!(told["release"], env!("CARGO_PKG_VERSION"));
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -136,6 +138,12 @@ fn a_directory_in_which_a_restore_died_is_not_served() {
     let ended = Server::started_or_ended(serve(data.path())).err().expect("it does not start");
 
     assert!(ended.stderr.contains("restore again"), "{}", ended.stderr);
+    let file = data.path().join("file");
+    for command in [&["compact"][..], &["repair"], &["repair", "--check"], &["backup", file.to_str().unwrap()]] {
+        let refused = minutehand().args(command).arg("--data").arg(data.path()).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{command:?}");
+        assert!(said(&refused).contains("restore again"), "{command:?}: {}", said(&refused));
+    }
     assert!(!data.path().join("minutehand.redb").exists());
 }
 

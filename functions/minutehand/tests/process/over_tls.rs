@@ -64,6 +64,37 @@ async fn asked(address: SocketAddr, trusted: &CertificateDer<'static>, path: &st
     Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
+/// Nobody asks such a client whether a server is running.
+#[test]
+fn a_client_says_whom_it_does_not_trust_and_whom_it_could() {
+    let folder = tempfile::tempdir().unwrap();
+    certificate(folder.path());
+    let server = start(folder.path(), &[]);
+
+    let mut list = minutehand();
+    list.args(["jobs", "list", "--key", KEY, "--server"]).arg(format!("https://{}", server.address()));
+    let refused = list.env_remove("SSL_CERT_FILE").output().unwrap();
+
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("SSL_CERT_FILE names a file"), "{said}");
+    assert_eq!((refused.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+}
+
+/// A key behind a password would be asked for at each start, and nobody is there to give it.
+#[test]
+fn a_key_behind_a_password_is_refused_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    certificate(folder.path());
+    let pem = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    write(folder.path(), "key.pem", pem);
+
+    let mut command = serve(&folder.path().join("data"));
+    command.arg("--tls-cert").arg(folder.path().join("cert.pem")).arg("--tls-key").arg(folder.path().join("key.pem"));
+    let ended = Server::started_or_ended(command).err().expect("it does not start");
+
+    assert!(ended.stderr.contains("that can be read without a password"), "{}", ended.stderr);
+}
+
 /// Removed: nobody looks at the files. The former certificate was shown until the process was started again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_that_is_replaced_is_the_next_connections() {

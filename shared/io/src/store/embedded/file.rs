@@ -73,9 +73,13 @@ struct Snapshot {
 }
 
 impl FileStore {
-    /// Whether a directory has a store.
-    pub fn is_in(directory: &Path) -> bool {
-        directory.join(open::FILE).is_file()
+    /// Whether a directory has a store; one that a restore has begun and not ended has neither a store nor none.
+    pub fn is_in(directory: &Path) -> Result<bool, OpenError> {
+        let is_there = directory.join(open::FILE).is_file();
+        if !is_there && directory.join(open::RESTORING).try_exists()? {
+            return Err(OpenError::HalfRestored);
+        }
+        Ok(is_there)
     }
 
     /// Opens the store in a directory, and makes both where they are missing. The store is this process's alone.
