@@ -151,7 +151,7 @@ fn trusting(natively: bool) -> io::Result<ClientConfig> {
 /// What to do about the one thing that is wrong with a certificate which this machine can mend.
 fn untrusted(error: &(dyn Error + 'static)) -> Option<String> {
     let is_untrusted = matches!(
-        error.downcast_ref::<rustls::Error>()?,
+        error.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>()?,
         rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)
     );
     is_untrusted.then(|| {

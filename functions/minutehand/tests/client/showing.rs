@@ -41,7 +41,9 @@ fn a_table_has_a_row_for_each_job() {
 fn a_table_goes_on_behind_an_empty_page() {
     let here = Here::start();
     let job = here.json(&["jobs", "create", "--noop", "--on-demand"]);
-    here.ok(&["jobs", "run", &text(&job, "job_id"), "--wait"]);
+    for _ in 0..4 {
+        here.ok(&["jobs", "run", &text(&job, "job_id"), "--wait"]);
+    }
 
     let table = here.ok(&["runs", "list", "--status=failed", "--limit=1"]);
     let page = here.json(&["runs", "list", "--status=failed", "--limit=1"]);

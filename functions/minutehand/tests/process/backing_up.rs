@@ -93,7 +93,7 @@ async fn a_directory_that_nobody_serves_is_backed_up_and_one_that_is_served_is_n
     create(&server.client(), every_second()).await;
     let data = ["--data", one.to_str().unwrap()];
 
-    let refused = backup(&server, &file, &data);
+    let refused = minutehand().arg("backup").arg(&file).args(data).output().unwrap();
     server.stop();
     let nobody = minutehand().arg("backup").arg(&file).args(data).output().unwrap();
     let of_nothing =
