@@ -150,14 +150,16 @@ fn trusting(natively: bool) -> io::Result<ClientConfig> {
 
 /// What to do about the one thing that is wrong with a certificate which this machine can mend.
 fn untrusted(error: &(dyn Error + 'static)) -> Option<String> {
-    let is_untrusted = matches!(
-        error.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>()?,
-        rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)
-    );
-    is_untrusted.then(|| {
+    let unknown = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+    (said_by_tls(error)? == &unknown).then(|| {
         "nobody whom this machine trusts has signed its certificate; SSL_CERT_FILE names a file with whoever has"
             .to_owned()
     })
+}
+
+/// It lies in an I/O error, or in one within that, of which neither names it as its source.
+fn said_by_tls<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    error.downcast_ref::<rustls::Error>().or_else(|| said_by_tls(error.downcast_ref::<io::Error>()?.get_ref()?))
 }
 
 /// The innermost cause says what happened; those around it say where in our own code.
