@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use minutehand_io::events::TRANSITIONS;
 use tracing::Level;
-use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -116,26 +116,26 @@ fn ended(done: Result<(), BackupFailure>, verbose: bool) -> ExitCode {
 /// `RUST_LOG=debug` shows a line for each committed change.
 pub(crate) fn log_to_stderr() {
     let wanted = std::env::var("RUST_LOG").ok();
-    let filter = filter_of(wanted.as_deref());
+    let (filter, unread) = filter_of(wanted.as_deref());
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     tracing_subscriber::registry().with(filter).with(lines).init();
-    if let Some(Err(why)) = wanted.map(|text| text.parse::<Targets>()) {
-        tracing::warn!(%why, "RUST_LOG cannot be read: what is said is as if it were info");
+    if let Some(why) = unread {
+        tracing::warn!(%why, "RUST_LOG cannot be read: the log is as if it were info");
     }
 }
 
-/// What is asked for; where that cannot be read, what everybody wants. The transitions of runs only where they are named, or
+/// What is asked for; where that cannot be read, what everybody wants, and why. The transitions of runs only where they are named, or
 /// where everything is wanted: a run has two, and a line costs 8 µs where it is written and 5 ns where it is not.
-fn filter_of(wanted: Option<&str>) -> Targets {
-    let asked = wanted.filter(|text| !text.is_empty()).and_then(|text| text.parse::<Targets>().ok());
+fn filter_of(wanted: Option<&str>) -> (Targets, Option<ParseError>) {
+    let (asked, unread) = match wanted.filter(|text| !text.is_empty()).map(str::parse::<Targets>).transpose() {
+        Ok(asked) => (asked, None),
+        Err(why) => (None, Some(why)),
+    };
     let filter = asked.unwrap_or_else(|| Targets::new().with_default(Level::INFO));
     let named = wanted.is_some_and(|text| text.contains(TRANSITIONS));
-    if named || filter.would_enable(TRANSITIONS, &Level::DEBUG) {
-        filter
-    } else {
-        filter.with_target(TRANSITIONS, LevelFilter::OFF)
-    }
+    let shows_transitions = named || filter.would_enable(TRANSITIONS, &Level::DEBUG);
+    (if shows_transitions { filter } else { filter.with_target(TRANSITIONS, LevelFilter::OFF) }, unread)
 }
 
 #[cfg(test)]
@@ -154,8 +154,18 @@ mod tests {
             (Some("warn,minutehand::transitions=info"), true),
             (Some("debug,minutehand::transitions=off"), false),
         ] {
-            assert_eq!(filter_of(wanted).would_enable(TRANSITIONS, &Level::INFO), logged, "{wanted:?}");
+            assert_eq!(filter_of(wanted).0.would_enable(TRANSITIONS, &Level::INFO), logged, "{wanted:?}");
         }
-        assert!(filter_of(None).would_enable("minutehand::host", &Level::INFO));
+        assert!(filter_of(None).0.would_enable("minutehand::host", &Level::INFO));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_as_if_nothing_were_asked_for_and_is_told_of() {
+        let (filter, unread) = filter_of(Some("nonsense==="));
+
+        assert!(filter.would_enable("minutehand::host", &Level::INFO) && unread.is_some());
+        for wanted in [None, Some(""), Some("info"), Some("minutehand=debug")] {
+            assert!(filter_of(wanted).1.is_none(), "{wanted:?}");
+        }
     }
 }

@@ -49,8 +49,8 @@ pub(crate) async fn repair_directory(
     check: bool,
     discarded: Option<&str>,
 ) -> Result<RepairView, ServeError> {
-    // To look at nothing must not make a store.
     let unusable = |why| ServeError::Store { directory: directory.to_owned(), why };
+    // To look at nothing must not make a store.
     if !FileStore::is_in(directory).map_err(unusable)? {
         return Err(ServeError::NoDirectory(directory.to_owned()));
     }

@@ -152,7 +152,7 @@ fn trusting(natively: bool) -> io::Result<ClientConfig> {
 fn untrusted(error: &(dyn Error + 'static)) -> Option<String> {
     let unknown = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
     (said_by_tls(error)? == &unknown).then(|| {
-        "nobody whom this machine trusts has signed its certificate; SSL_CERT_FILE names a file with whoever has"
+        "no authority that this machine trusts has signed its certificate; SSL_CERT_FILE names a file with others"
             .to_owned()
     })
 }

@@ -13,6 +13,9 @@ use super::table::Table;
 const PAGE: u16 = 1000;
 /// Beyond this nobody reads a table, and a machine had better take page after page.
 const ALL_ITEMS: usize = 100_000;
+/// So often a table is asked for until something is in it: a year without a run is 122 pages. Of millions of runs among which few are looked for each
+/// page has read only some.
+const EMPTY_PAGES: u32 = 200;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Paging {
@@ -68,11 +71,17 @@ impl Session {
         let list = list.with_query("limit", paging.limit());
         let mut answer = self.send(&list.clone().with_query("cursor", paging.cursor.as_ref())).await?;
         let mut page: Page<Json> = answer.read_as()?;
-        // A page may have been looked for in vain where more is to come: whoever reads a table wants to see what there is.
-        let goes_on = |page: &Page<Json>| {
-            if paging.all { page.items.len() < ALL_ITEMS } else { page.items.is_empty() && !self.json }
+        let mut asked = 1;
+        // A page may be empty where more is to come, and a table is read for what there is.
+        let goes_on = |page: &Page<Json>, asked| {
+            if paging.all {
+                page.items.len() < ALL_ITEMS
+            } else {
+                page.items.is_empty() && !self.json && asked < EMPTY_PAGES
+            }
         };
-        while let Some(cursor) = page.next_cursor.as_ref().filter(|_| goes_on(&page)) {
+        while let Some(cursor) = page.next_cursor.as_ref().filter(|_| goes_on(&page, asked)) {
+            asked += 1;
             answer = self.send(&list.clone().with_query("cursor", Some(cursor))).await?;
             let next: Page<Json> = answer.read_as()?;
             page.items.extend(next.items);
