@@ -121,7 +121,7 @@ async fn a_variable_that_means_nothing_is_said_and_an_argument_refused() {
     });
 
     let Err(ended) = wrong else { panic!("it started") };
-    assert!(ended.complaints()[0].contains("OTEL_EXPORTER_OTLP_ENDPOINT"), "{ended:?}");
+    assert!(ended.complaints()[0].contains("--otlp-endpoint is"), "{ended:?}");
     assert!(said.contains("nothing is exported") && !said.contains("word"), "{said}");
     assert!(!ended.complaints().concat().contains("word"), "{ended:?}");
 }
