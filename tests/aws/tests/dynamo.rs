@@ -450,6 +450,33 @@ mod far_away {
         assert_eq!(holders_of_the_slot(&dynamo).await, [edge(1)], "what is not known is not changed");
     }
 
+    /// Tried: with a walk that ends with the state, none of the timers is found.
+    #[tokio::test]
+    async fn a_repair_goes_through_the_timers_as_well_and_finds_those_that_cannot_be_read() {
+        let dynamo = Dynamo::start().await;
+        let store = dynamo.store(Listing::ByHour);
+        for number in 1..=4 {
+            store.put_timer(&timer(1, 60 + number)).await.unwrap();
+        }
+        raise_some_shapes(&dynamo, &tables().timers).await;
+
+        let mut found = Vec::new();
+        for number in 0..3 {
+            let mut behind = None;
+            loop {
+                let page = store.everything(Part { number, of: 3 }, behind).await.unwrap();
+                found.extend(page.unreadable);
+                behind = page.next;
+                if behind.is_none() {
+                    break;
+                }
+            }
+        }
+
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found.iter().all(|left| left.timer.is_some()), "{found:?}");
+    }
+
     /// It prints what a repair's look at a thousand jobs costs; it grows as they do.
     #[tokio::test]
     async fn all_jobs_are_gone_through_at_the_price_of_what_they_hold() {

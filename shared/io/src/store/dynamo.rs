@@ -58,6 +58,9 @@ const PORT: &str = "DynamoDB";
 /// Into how many shards a minute is divided, for ever: at a thousand writes a second each, 64,000 timers of one second.
 const SHARDS: u16 = 64;
 
+/// Behind what a repair's walk through the timers goes on: no tenant's name, with which a place in the state begins, is like it.
+const AT_TIMERS: &str = ":timers:";
+
 /// What the tables are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
@@ -185,6 +188,21 @@ impl DynamoStore {
         counter.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(partition, sort, %why, "an item that cannot be read is left where it is");
         Unreadable { key: format!("{partition} {sort}"), timer: keys::timer_of(sort), why }
+    }
+
+    async fn unreadable_timers(&self, part: TablePart, place: &str) -> Result<Everything, Fault> {
+        let behind = Some(place.to_owned()).filter(|place| !place.is_empty());
+        let (items, next) = self.scan(Table::Timers, part, behind, None).await?;
+        let mut page = Everything { next: next.map(|next| format!("{AT_TIMERS}{next}")), ..Everything::default() };
+        for item in items {
+            let at = |name| said(&item, name).cloned().unwrap_or_default();
+            let (partition, sort) = (at(items::PARTITION), at(SORT));
+            match timer_of(item) {
+                Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(&partition, &sort, why)),
+                read => drop(read?),
+            }
+        }
+        Ok(page)
     }
 
     /// Writes what can only ever be written as it is: it bears no version.
@@ -347,9 +365,13 @@ impl Store for DynamoStore {
         self.read_on(span, limit, timer_of, |_| true).await
     }
 
+    /// Of the state first, and then what of the timers cannot be read.
     async fn everything(&self, part: TablePart, behind: Option<String>) -> Result<Everything, Fault> {
+        if let Some(place) = behind.as_deref().and_then(|behind| behind.strip_prefix(AT_TIMERS)) {
+            return self.unreadable_timers(part, place).await;
+        }
         let (items, next) = self.scan(Table::State, part, behind, None).await?;
-        let mut page = Everything { next, ..Everything::default() };
+        let mut page = Everything { next: next.or_else(|| Some(AT_TIMERS.to_owned())), ..Everything::default() };
         for item in items {
             let at = |name| said(&item, name).cloned().unwrap_or_default();
             let (partition, sort, is_listed) = (at(items::PARTITION), at(SORT), item.contains_key(items::LETTER));

@@ -215,8 +215,8 @@ impl DynamoStore {
         }
     }
 
-    /// A page of a table's part, in no order, and behind what the next page begins: a megabyte of one attribute of each item, or a
-    /// few whole items. It is read strongly, as everything that something is decided by.
+    /// A page of a table's part, in no order, and behind what the next page begins: a megabyte of timers, or of one attribute of each item, or a
+    /// few whole items of the state. It is read strongly, as everything that something is decided by.
     pub(super) async fn scan(
         &self,
         table: Table,
@@ -232,7 +232,7 @@ impl DynamoStore {
             .table_name(self.table(table))
             .segment(numbered(part.number))
             .total_segments(numbered(part.of))
-            .set_limit(only.is_none().then_some(WHOLE_ITEMS))
+            .set_limit((only.is_none() && table == Table::State).then_some(WHOLE_ITEMS))
             .set_projection_expression(
                 only.map(|names| names.iter().map(|name| format!("#{name}")).collect::<Vec<_>>().join(", ")),
             )
