@@ -18,10 +18,10 @@ use minutehand_domain::run::{Event, Outcome, Refusal};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event as Happened, Events as _, Layer};
 use minutehand_io::queues::{Delivery, Queues};
-use minutehand_io::targets::{Answer, Call, Targets as _};
+use minutehand_io::targets::{Answer, Call, Material, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies::{self, BodyOf};
-use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim};
+use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim, material_again};
 use minutehand_protocol::run::finish::{self, Finished, hand_back, veto};
 
 use self::hook::Said;
@@ -94,7 +94,7 @@ async fn execute_claimed<D: Ports>(
         Some(Called::Answered(answer, given)) => record(ports, claimed, Ended::Answered(answer, given), gone).await?,
         Some(Called::Vetoed(told)) => record(ports, claimed, Ended::Vetoed(told), gone).await?,
         Some(Called::TooLate) => return Ok(Executed::GaveUp),
-        None => hand_back_claimed(ports, claimed).await?,
+        Some(Called::Unprepared) | None => hand_back_claimed(ports, claimed).await?,
     };
     Ok(Executed::Attempted(finished))
 }
@@ -106,6 +106,8 @@ enum Called {
     Vetoed(String),
     /// Whoever was asked before took so long that what is left of the lease does not cover the call.
     TooLate,
+    /// What the call takes could not be read once more.
+    Unprepared,
 }
 
 /// What is to be written down of it.
@@ -118,18 +120,19 @@ enum Ended {
 /// Asks whoever is to be asked before, and calls the target unless that one said otherwise.
 async fn ask_and_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Called {
     let Some(before) = &claimed.order.before else {
-        return Called::Answered(call(ports, claimed, claimed.payload.as_ref()).await, None);
+        return Called::Answered(call(ports, claimed, &claimed.material, claimed.payload.as_ref()).await, None);
     };
     let given = match hook::ask(ports, claimed, before).await {
         Said::GoOn(given) => given,
         Said::Veto(told) => return Called::Vetoed(told),
         Said::Fail(error) => return Called::Answered(Answer::Failed { error, retry_after: None }, None),
     };
+    let Ok(material) = material_again(ports, claimed).await else { return Called::Unprepared };
     let now = ports.clock().now();
     if !claimed.run.lease().is_some_and(|lease| lease.covers_a_call(now, &claimed.order.terms)) {
         return Called::TooLate;
     }
-    let answer = call(ports, claimed, given.as_ref().or(claimed.payload.as_ref())).await;
+    let answer = call(ports, claimed, &material, given.as_ref().or(claimed.payload.as_ref())).await;
     Called::Answered(answer, given)
 }
 
@@ -209,8 +212,8 @@ fn may_still_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> bool {
     claimed.run.lease().is_some_and(|lease| lease.covers_all(now, &claimed.order.terms))
 }
 
-async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun, payload: Option<&Json>) -> Answer {
-    let ClaimedRun { run, ready, order, material, hint, .. } = claimed;
+async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun, material: &Material, payload: Option<&Json>) -> Answer {
+    let ClaimedRun { run, ready, order, hint, .. } = claimed;
     let now = ports.clock().now();
     ports.events().emit(&Happened::Called { run, ready: *ready, sent: hint.sent, now });
     let call = Call {

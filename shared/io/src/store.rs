@@ -163,7 +163,7 @@ pub struct Part {
 pub struct Everything {
     pub heads: Vec<Head>,
     pub runs: Vec<Run>,
-    /// What lies among them, and, where a store can tell, among the timers, that this release cannot read.
+    /// What lies among them, and behind them among the timers, that this release cannot read.
     pub unreadable: Vec<Unreadable>,
     /// Dead letters that stand in no list of them, as a release wrote them that knew none: they are written as they are once more.
     pub unlisted: Vec<(Tenant, RunKey)>,
@@ -318,6 +318,12 @@ impl<T> Page<T> {
     /// All that lies there, for a decision that none of it may be missing from.
     pub fn whole(self) -> Result<Vec<T>, Fault> {
         self.unreadable.into_iter().next().map_or(Ok(self.items), |first| Err(first.why))
+    }
+
+    /// All of it that anybody will ever read. What a later release wrote may say anything, so that it is waited for.
+    pub fn but_for_corrupt(self) -> Result<Vec<T>, Fault> {
+        let later = self.unreadable.into_iter().find(|left| !Discard::Corrupt.admits(&left.why));
+        later.map_or(Ok(self.items), |left| Err(left.why))
     }
 }
 

@@ -63,7 +63,8 @@ pub async fn records_before<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, m
     page_before(ports, tenant, key, None, most).await
 }
 
-/// Those of them that are older than `past`.
+/// Those of them that are older than `past`. One that nobody can read speaks for nothing: what it spoke for may run as well, which is better than a job
+/// that is silent for as long as that record lies there.
 async fn page_before<D: Ports>(
     ports: &D,
     tenant: &Tenant,
@@ -72,5 +73,5 @@ async fn page_before<D: Ports>(
     most: usize,
 ) -> Result<Vec<Run>, Fault> {
     let before = RunsOf { job: key.job, window: Moment::EPOCH..key.at };
-    ports.store().list::<Run>(tenant, before, past, most).await?.whole()
+    ports.store().list::<Run>(tenant, before, past, most).await?.but_for_corrupt()
 }

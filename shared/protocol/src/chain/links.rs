@@ -8,7 +8,7 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Covered, Run, Skip, State, Waiting};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::store::{Discard, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::born::keepings_at;
@@ -48,7 +48,7 @@ pub(crate) async fn first_gap<D: Ports>(
     for _ in 0..LINKS_FOLLOWED {
         let after = match link_at(ports, job, t).await? {
             Link::Timer => return Ok(None),
-            Link::Recorded(_) => t,
+            Link::Recorded(_) | Link::Corrupt => t,
             Link::Covered(covered) => covered.until.just_before(),
             Link::Forgotten { until } => until.just_before(),
             Link::Broken => return Ok(Some(t)),
@@ -77,6 +77,7 @@ pub(crate) async fn forgone_gap<D: Ports>(
         let come_to = match link_at(ports, job, forgone).await? {
             Link::Timer => return Ok(None),
             Link::Recorded(run) => run.span_end(ports.clock().now()),
+            Link::Corrupt => forgone,
             Link::Covered(covered) => covered.until.just_before(),
             Link::Forgotten { until } => until.just_before(),
             Link::Broken => return Ok(Some((forgone, why))),
@@ -92,6 +93,8 @@ enum Link {
     /// A timer: its look goes on from there.
     Timer,
     Recorded(Run),
+    /// A record that nobody can read: something became of it, and the chain went on from there.
+    Corrupt,
     Covered(Covered),
     /// Its record may have expired, as any from before then.
     Forgotten {
@@ -108,8 +111,13 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
         }
         return Ok(Link::Timer);
     }
-    if let Some(seen) = ports.store().get::<Run>(&job.tenant, key).await? {
-        return Ok(Link::Recorded(seen.item));
+    match ports.store().get::<Run>(&job.tenant, key).await {
+        Err(why) if Discard::Corrupt.admits(&why) => return Ok(Link::Corrupt),
+        read => {
+            if let Some(seen) = read? {
+                return Ok(Link::Recorded(seen.item));
+            }
+        }
     }
     if let Some(coverage) = covering(ports, &job.tenant, key).await? {
         return Ok(Link::Covered(coverage.covered));

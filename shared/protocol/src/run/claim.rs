@@ -420,15 +420,27 @@ async fn material<D: Ports>(
     reading: &Reading,
     payload: Option<&Json>,
 ) -> Result<Material, Fault> {
-    let (target, tenant, now) = (reading.owner.target(), &hint.tenant, ports.clock().now());
-    ports.targets().prepare(Upcoming { target, tenant, payload, now }, ports.chance(), ports.vault()).await
+    prepare(ports, reading.owner.target(), &hint.tenant, payload).await
+}
+
+/// The same once more, behind a hook: what was read before the claim is as old by then as its answer took.
+pub async fn material_again<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result<Material, Fault> {
+    prepare(ports, &claimed.order.target, &claimed.run.tenant, claimed.payload.as_ref()).await
 }
 
 /// What is taken by the call of whoever is asked before.
 async fn hook_material<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<Material, Fault> {
     let Some(before) = reading.owner.before() else { return Ok(Material::default()) };
-    let (target, now) = (Target::Http(before.target.clone()), ports.clock().now());
-    let upcoming = Upcoming { target: &target, tenant: &hint.tenant, payload: None, now };
+    prepare(ports, &Target::Http(before.target.clone()), &hint.tenant, None).await
+}
+
+async fn prepare<D: Ports>(
+    ports: &D,
+    target: &Target,
+    tenant: &Tenant,
+    payload: Option<&Json>,
+) -> Result<Material, Fault> {
+    let upcoming = Upcoming { target, tenant, payload, now: ports.clock().now() };
     ports.targets().prepare(upcoming, ports.chance(), ports.vault()).await
 }
 

@@ -14,7 +14,7 @@ use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
 use minutehand_io::events::SPOKEN_FOR;
-use minutehand_io::store::{Seen, Store as _};
+use minutehand_io::store::{Discard, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::born::keepings_at;
@@ -88,7 +88,11 @@ async fn inspect_link<D: Ports>(
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     let now = ports.clock().now(); // before the job is read: a schedule that came into force since is not decided on
-    let nothing = match standing(ports, &timer.tenant, key, Asked::ByWhoDecides).await? {
+    let standing = match standing(ports, &timer.tenant, key, Asked::ByWhoDecides).await {
+        Err(why) if Discard::Corrupt.admits(&why) => return go_on_behind(ports, timer, why, dispatched).await,
+        standing => standing?,
+    };
+    let nothing = match standing {
         Standing::Recorded(seen) if seen.item.replacement(now).is_some() => {
             return dispatch_replacement(ports, timer, &seen.item, now, horizon, dispatched).await;
         }
@@ -108,6 +112,15 @@ async fn inspect_link<D: Ports>(
         Standing::NoJob | Standing::NoRecord => NothingToDispatch::Absent,
     };
     inspect_orphaned_occurrence(ports, timer, key, nothing).await
+}
+
+/// Whoever cannot read what became of an occurrence puts its timer off, for as long as it takes somebody to look; its chain goes on meanwhile.
+async fn go_on_behind<D: Ports>(ports: &D, timer: &Timer, why: Fault, dispatched: &Dispatched) -> Result<(), Fault> {
+    let RunKey { job, at, .. } = timer.key.run_key();
+    if let Some(job) = job_of(ports, &timer.tenant, job).await? {
+        ensure_successor(ports, &job, at, &dispatched.followed).await?;
+    }
+    Err(why)
 }
 
 /// A job that makes up for nothing of which nobody knows whether it has run: a timer may outlive the record of its run, where whoever was to erase it

@@ -14,12 +14,12 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
+use minutehand_domain::calendar::Shared;
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::{Change, Job, Status};
-use minutehand_domain::limits::DIGEST_SECONDS;
-use minutehand_domain::limits::PAGE;
+use minutehand_domain::limits::{CALENDARS, DIGEST_SECONDS, PAGE};
 use minutehand_domain::notification::may_be_told_of;
 use minutehand_domain::operation::OperationHead;
 use minutehand_domain::pace;
@@ -85,7 +85,8 @@ impl Position {
 
 /// Goes on from there: a page of each part at least. At the end of all parts come the cursors.
 pub async fn repair<D: Ports>(ports: &D, from: Position, call: Repair) -> Result<Repaired, Fault> {
-    let (mut repairing, mut position) = (Repairing { ports, call, repaired: Repaired::default() }, from);
+    let (mut repairing, mut position) =
+        (Repairing { ports, call, repaired: Repaired::default(), asked: BTreeSet::new() }, from);
     loop {
         repairing.pages(&mut position).await?;
         if position.is_at_the_end() {
@@ -109,6 +110,8 @@ struct Repairing<'a, D> {
     ports: &'a D,
     call: Repair,
     repaired: Repaired,
+    /// The tenants whose operations and calendars were asked for.
+    asked: BTreeSet<Tenant>,
 }
 
 impl<D: Ports> Repairing<'_, D> {
@@ -136,9 +139,10 @@ impl<D: Ports> Repairing<'_, D> {
             stream::iter(listing).buffered(AT_ONCE).try_collect::<()>().await?;
         }
         let jobs: Vec<Job> = page.heads.into_iter().filter_map(Head::into_job).collect();
-        let tenants: BTreeSet<Tenant> = jobs.iter().map(|job| job.tenant.clone()).collect();
-        for tenant in tenants.into_iter().filter(|_| !check) {
-            promise_operations(ports, &tenant).await?;
+        if !check {
+            for job in &jobs {
+                self.promise_what_goes_on(&job.tenant).await?;
+            }
         }
         let (over, runs): (Vec<Run>, Vec<Run>) = page.runs.into_iter().partition(Run::is_finished);
         self.repaired.summary.jobs += jobs.len() as u64;
@@ -164,9 +168,22 @@ impl<D: Ports> Repairing<'_, D> {
         found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))
     }
 
+    /// Once in a call.
+    async fn promise_what_goes_on(&mut self, tenant: &Tenant) -> Result<(), Fault> {
+        if self.asked.insert(tenant.clone()) {
+            promise_operations(self.ports, tenant).await?;
+            promise_walks(self.ports, tenant).await?;
+        }
+        Ok(())
+    }
+
     /// Hints are given again, from the first timer on where the store knows it. Not before all timers are there.
     async fn cursors(&mut self) -> Result<(), Fault> {
         let (store, deployment) = (self.ports.store(), Tenant::deployment());
+        if !self.call.check {
+            // Erasures are its operations, and of whom they erase there may be no job any more.
+            self.promise_what_goes_on(&deployment).await?;
+        }
         let what = if self.ports.me().exclusive_store { Discard::Unreadable } else { Discard::Corrupt };
         for shard in 0..store.shards() {
             match store.get::<Cursor>(&deployment, shard).await {
@@ -216,12 +233,22 @@ impl<D: Ports> Repairing<'_, D> {
     }
 }
 
-/// Of the operations of a tenant that has jobs, and without jobs there is nothing to do, those that go on are looked at now, whether their
-/// timers stand or not: what finds nothing to do erases its timer.
+/// Of the operations of a tenant, those that go on are looked at now, whether their timers stand or not: what finds nothing to do erases its timer.
+/// Of tenants without a job the deployment alone is asked: there is nothing to do but to erase.
 async fn promise_operations<D: Ports>(ports: &D, tenant: &Tenant) -> Result<(), Fault> {
     let newest = ports.store().list::<OperationHead>(tenant, (), None, PAGE).await?.items;
     for operation in newest.iter().filter_map(OperationHead::as_operation).filter(|operation| operation.goes_on()) {
         promise(ports, tenant, TimerKey::operation(operation.id, ports.clock().now()), 0).await?;
+    }
+    Ok(())
+}
+
+/// Of the calendars of a tenant, those whose change has not come to all who heed them: whoever took it to them may have died.
+async fn promise_walks<D: Ports>(ports: &D, tenant: &Tenant) -> Result<(), Fault> {
+    let calendars = ports.store().list::<Shared>(tenant, (), None, CALENDARS).await?.items;
+    for calendar in calendars.iter().filter(|calendar| calendar.walk.is_some()) {
+        let key = TimerKey::calendar(calendar.name.place(tenant), ports.clock().now() + pace::PROMISE_AGAIN);
+        promise(ports, tenant, key, calendar.generation).await?;
     }
     Ok(())
 }

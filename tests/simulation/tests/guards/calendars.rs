@@ -45,6 +45,24 @@ fn a_change_reaches_its_jobs_though_who_made_it_died() {
     assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
 }
 
+/// And the timers are lost before anybody looks.
+///
+/// Removed (`repair-promises-walks`): a repair sees to the jobs alone. The job stayed pinned to what the calendar had said.
+#[test]
+fn a_change_reaches_its_jobs_after_a_repair_though_its_look_was_lost() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [dies_after("changer", "put_calendar")]);
+    stage.calendar(0, "maker", "works", shut(0, 7200));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+    stage.calendar(900, "changer", "works", open());
+    stage.lose_timers(905);
+
+    stage.repair(950, "admin");
+    stage.play_to(3010);
+
+    assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
+}
+
 /// Guard **use before pin**: that a job heeds a calendar is written before the calendar is read for it.
 ///
 /// Removed: it is not written. A change of the calendar did not find the job.

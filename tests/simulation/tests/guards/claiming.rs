@@ -91,6 +91,31 @@ fn what_a_hooks_call_takes_costs_no_attempt_where_it_cannot_be_read_or_opened() 
     }
 }
 
+/// A hook takes ten seconds, in which the secret that the call names may be written anew; nobody can read that when it has answered.
+///
+/// Removed (`material-again-behind-a-hook`): what was read before the claim is used. It was called at 70, with what the secret had said at 60.
+#[test]
+fn a_call_behind_a_slow_hook_takes_what_its_secret_says_then_or_is_handed_back() {
+    let asks = Some((Telling { takes: 10_000, ..Telling::LETS }, OnError::Fail));
+    let wish = Wish { secret: Some(Called::Target), asks, ..Wish::once(60) };
+    let stage = Stage::new(wish, [Line { nth: 2, ..fails_before("executor", "secret") }]);
+    stage.lose_hints(0..300);
+    stage.keep_secret(0);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(60);
+
+    let first = stage.execute(60, "executor", &hint);
+    stage.play_to(75);
+    let called = stage.starts();
+    stage.execute(80, "another", &hint);
+    stage.play_to(120);
+
+    assert!(matches!(first.given(), Executed::Attempted(Finished::Recorded(_))), "{:?}", first.given());
+    assert_eq!((called, stage.starts()), (vec![], vec![(60, 90)]));
+    assert_eq!(stage.state(60), "succeeded");
+}
+
 /// What the executor cannot read at first it reads two seconds later, and the run has had one attempt.
 fn costs_no_attempt(stage: &Stage) {
     stage.lose_hints(0..300);

@@ -2,7 +2,7 @@
 
 use minutehand_domain::workflow::edge::On;
 use minutehand_simulation::setting::{Host, Setting};
-use minutehand_simulation::stage::{Stage, Wish};
+use minutehand_simulation::stage::{Stage, Wish, dies_after};
 
 /// The second job's timer is damaged where it lies, between those of the first.
 ///
@@ -170,6 +170,76 @@ fn who_finds_the_holder_of_a_place_corrupt_waits_in_its_line() {
     first.play_to(60);
 
     assert_eq!(second.state(42), "waiting");
+}
+
+/// Nobody sweeps for ten minutes; before them a run has ended whose record nobody can read any more.
+///
+/// Removed (`covered-by-what-can-be-read`): whoever looks for the record of an outage stops there. The job was silent for as long as that one was corrupt.
+#[test]
+fn a_job_goes_on_behind_an_outage_though_a_record_before_it_is_corrupt() {
+    let stage = Stage::new(Wish::every(60, 60), []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..300);
+    stage.sweep_each_minute(1200..1800);
+    stage.damage_run(400, 300);
+
+    stage.play_to(1790);
+
+    let after: Vec<_> = stage.starts().into_iter().filter(|(_, at)| *at >= 1200).collect();
+    assert_eq!(after[0].0 % 60, 0, "one in the stead of those that were missed: {after:?}");
+    assert_eq!(after[1..], (21..30).map(|n| (60 * n, 60 * n)).collect::<Vec<_>>());
+}
+
+/// Whoever executes the first run dies, and the next one has run meanwhile; its record is corrupt when somebody looks at the first.
+///
+/// Removed (`follows-a-chain-past-what-is-corrupt`): whoever goes along the chain stops there. The first run was begun again by nobody.
+#[test]
+fn a_run_is_taken_up_though_the_record_behind_it_is_corrupt() {
+    let stage = Stage::new(Wish::every(60, 60), [dies_after("executor", "put_run")]);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..1200);
+    stage.lose_hints(70..110);
+    stage.damage_run(125, 120);
+
+    stage.play_to(1190);
+
+    assert_eq!(stage.state(60), "succeeded", "{:?}", stage.starts());
+}
+
+/// An occurrence is called off ahead of its time, and nobody sweeps when that comes; nor can anybody read its record.
+///
+/// Removed (`goes-on-behind-what-is-corrupt`): its look is put off, and sees to nothing. The job was silent.
+#[test]
+fn a_chain_goes_on_behind_a_record_that_nobody_can_read() {
+    let stage = Stage::new(Wish::every(3600, 3600), []);
+    stage.create(0, "creator");
+    stage.cancel(100, "canceller", 3600);
+    stage.damage_run(200, 3600);
+    stage.sweep_each_minute(4200..7800);
+
+    stage.play_to(7700);
+
+    assert_eq!(stage.starts(), [(7200, 7200)]);
+}
+
+/// A repair finds where the chain broke, behind a record that nobody can read and before one.
+///
+/// Removed (`repairs-past-what-is-corrupt`): it stops there. Nothing was promised, and the job was silent.
+#[test]
+fn a_chain_is_repaired_though_one_of_its_records_is_corrupt() {
+    for corrupt in [60, 540, 600] {
+        let stage = Stage::new(Wish::every(60, 60), []);
+        stage.create(0, "creator");
+        stage.sweep_each_minute(0..1500);
+        stage.damage_run(620, corrupt);
+        stage.lose_timers(630);
+
+        stage.repair(905, "admin");
+        stage.play_to(1490);
+
+        let punctual = (16..24).map(|n| (60 * n, 60 * n)).filter(|start| stage.starts().contains(start));
+        assert_eq!(punctual.count(), 8, "{corrupt}: {:?}", stage.starts());
+    }
 }
 
 /// Both each minute, from the first full one and from the half of it.

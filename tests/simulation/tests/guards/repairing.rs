@@ -117,6 +117,58 @@ fn what_was_promised_by_a_clock_that_was_behind_is_begun_after_a_repair() {
     assert_eq!(punctual, (12..20).map(|n| (60 * n, 60 * n)).collect::<Vec<_>>());
 }
 
+/// A job of each two hours that somebody begins by hand every ten seconds: between its newest occurrence, if it has one, and now lie more of its
+/// runs than one page holds, or than a repair reads. Its timers are lost.
+///
+/// Removed: runs by hand count as those of its chain do (`repairs-behind-runs-by-hand`), by which the occurrence that was lost among them was passed
+/// over; and where not all of them are read nothing is said of the chain behind them (`repairs-behind-more-runs-than-it-reads`), by which it was silent for ever.
+#[test]
+fn a_chain_goes_on_after_a_repair_however_many_runs_by_hand_lie_behind_it() {
+    for (first, asks, lost) in [(60, 150, Some(7260)), (60, 1100, None), (14_460, 1100, None)] {
+        let stage = Stage::new(Wish::every(7200, first), []);
+        stage.create(0, "creator");
+        stage.sweep_each_minute(60..16_000);
+        stage.lose_timers(400);
+        for ask in 0..asks {
+            stage.ask(7500 + 6 * ask, "client");
+        }
+
+        let repaired = stage.repair(14_300, "admin");
+        stage.play_to(15_900);
+
+        let summary = repaired.given().summary;
+        let found = if lost.is_some() { (1, 0) } else { (0, 1) };
+        assert_eq!((summary.overdue, summary.without_timer), found, "{first}, {asks}: {summary:?}");
+        let begun: Vec<_> = stage.starts().into_iter().filter(|(instant, _)| (instant - 60) % 7200 == 0).collect();
+        assert_eq!(begun.last(), Some(&(14_460, 14_460)), "{first}, {asks}: {begun:?}");
+        assert_eq!(
+            begun.iter().any(|(instant, _)| Some(*instant) == lost),
+            lost.is_some(),
+            "{first}, {asks}: {begun:?}"
+        );
+    }
+}
+
+/// Of a tenant that is being erased no job is left, and all timers are lost.
+///
+/// Removed (`repair-promises-erasures`): a repair asks for the operations of tenants that have a job. What was found late lay there for ever.
+#[test]
+fn an_erasure_goes_on_after_a_repair_though_no_job_is_left() {
+    let stage = Stage::new(Wish::every(60, 0), []);
+    stage.sweep_each_minute(0..7200);
+    stage.create(0, "creator");
+    stage.erase(10, "asker");
+    stage.lose_timers(300);
+    let ended = |stage: &Stage| stage.erasures().iter().filter(|erasure| !erasure.goes_on()).count();
+    stage.play_to(3000);
+    assert_eq!((stage.head(), ended(&stage)), (None, 0), "nobody looks at it");
+
+    stage.repair(3010, "admin");
+    stage.play_to(7000);
+
+    assert_eq!(ended(&stage), 1);
+}
+
 /// Nothing was lost, and it is repaired twice at the same time as a pass, a claim and a change are made.
 #[test]
 fn a_repair_of_what_is_whole_doubles_nothing() {

@@ -10,7 +10,7 @@ use minutehand_domain::job::Job;
 use minutehand_domain::retention::Retention;
 use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::store::{Discard, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::born::keepings_of;
@@ -19,8 +19,10 @@ use crate::chain::standing::{Asked, Standing, standing};
 
 /// Runs of a job read at once.
 const PAGE: usize = 50;
-/// So far back it is looked, from the newest: beyond, a job of each second would be gone through for days.
+/// Records of so many occurrences are looked at, from the newest: beyond, a job of each second would be gone through for days.
 const MOST_RECORDS: usize = 100;
+/// And of so many runs, as others lie between them: those that somebody began by hand, say.
+const MOST_RUNS: usize = 1_000;
 
 /// The first occurrence in each gap, oldest first.
 pub(super) async fn without_a_record<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Moment>, Fault> {
@@ -43,26 +45,31 @@ async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Mom
     let (now, quota) = (ports.clock().now(), keepings_of(ports, &job.tenant).await?);
     let on_record = job.on_record_since(quota, now);
     let certain = job.certain_since(quota, now).max(job.changed_at.min(now - Retention::LEAST.span()));
-    let (mut gaps, mut newer, mut read, mut past) = (Vec::new(), Moment::END, 0, None);
-    while read < MOST_RECORDS {
+    let certain_before = |newer| if newer == Moment::END { on_record } else { certain };
+    let (mut gaps, mut newer, mut records, mut read, mut past) = (Vec::new(), Moment::END, 0, 0, None);
+    loop {
         let page = ports.store().list::<Run>(&job.tenant, within.clone(), past, PAGE).await?;
         past = page.items.last().map(|run| run.key);
         read += page.items.len();
         for run in page.items.iter().filter(|run| run.key.is_occurrence()) {
-            let is_where_the_chain_goes_on = newer == Moment::END;
-            let behind = end_of(run, now);
-            gaps.push(behind.max(if is_where_the_chain_goes_on { on_record } else { certain })..newer);
+            gaps.push(end_of(run, now).max(certain_before(newer))..newer);
             newer = run.key.at;
+            records += 1;
         }
-        if page.items.len() < PAGE {
+        let Some(oldest) = past.filter(|_| page.items.len() == PAGE) else {
             gaps.push(begin.just_before().max(certain)..newer);
-            break;
+            return Ok(gaps);
+        };
+        if records < MOST_RECORDS && read < MOST_RUNS {
+            continue;
         }
-        if read >= MOST_RECORDS && (now..within.window.end).contains(&newer) {
-            (read, past, within.window.end) = (0, None, now);
+        if !(now..within.window.end).contains(&newer) {
+            // Of what was read, what is newer than this is no occurrence.
+            gaps.push(oldest.at.max(certain_before(newer))..newer);
+            return Ok(gaps);
         }
+        (records, read, past, within.window.end) = (0, 0, None, now);
     }
-    Ok(gaps)
 }
 
 /// Behind what a record speaks for. A coalescing one speaks for all but the one that fires in their stead.
@@ -80,7 +87,15 @@ pub(in crate::sweep) async fn first_unborn<D: Ports>(
     let mut behind = gap.start;
     for _ in 0..MOST_HINTED {
         let Some(at) = job.next_after(behind).filter(|at| *at < gap.end) else { return Ok(None) };
-        match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByWhoDecides).await? {
+        let standing = match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByWhoDecides).await {
+            // Something became of it, and a repair says of that record that nobody can read it.
+            Err(why) if Discard::Corrupt.admits(&why) => {
+                behind = at;
+                continue;
+            }
+            standing => standing?,
+        };
+        match standing {
             Standing::Unborn(_) => return Ok(Some(at)),
             // An older record speaks for it, up to there.
             Standing::Covered(_, coverage) => behind = coverage.covered.until.just_before().max(at),
