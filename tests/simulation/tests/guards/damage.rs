@@ -2,7 +2,7 @@
 
 use minutehand_domain::workflow::edge::On;
 use minutehand_simulation::setting::{Host, Setting};
-use minutehand_simulation::stage::{Stage, Wish, dies_after};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, every};
 
 /// The second job's timer is damaged where it lies, between those of the first.
 ///
@@ -195,10 +195,14 @@ fn a_job_goes_on_behind_an_outage_though_a_record_before_it_is_corrupt() {
 /// Removed (`follows-a-chain-past-what-is-corrupt`): whoever goes along the chain stops there. The first run was begun again by nobody.
 #[test]
 fn a_run_is_taken_up_though_the_record_behind_it_is_corrupt() {
-    let stage = Stage::new(Wish::every(60, 60), [dies_after("executor", "put_run")]);
+    let stage = Stage::new(Wish::every(60, 60), [dies_after("dying", "put_run")]);
+    stage.lose_hints(0..130);
     stage.create(0, "creator");
     stage.sweep_each_minute(0..1200);
-    stage.lose_hints(70..110);
+    stage.play_to(59);
+    let hints = [60, 120].map(|instant| stage.hint(instant));
+    stage.execute(60, "dying", &hints[0]);
+    stage.execute(120, "another", &hints[1]);
     stage.damage_run(125, 120);
 
     stage.play_to(1190);
@@ -206,20 +210,21 @@ fn a_run_is_taken_up_though_the_record_behind_it_is_corrupt() {
     assert_eq!(stage.state(60), "succeeded", "{:?}", stage.starts());
 }
 
-/// An occurrence is called off ahead of its time, and nobody sweeps when that comes; nor can anybody read its record.
+/// A schedule is changed just before an occurrence that both schedules have, and whoever changes it dies: only the timer of that occurrence leads to
+/// what comes next. It runs by a hint of the schedule before, and nobody can read its record.
 ///
 /// Removed (`goes-on-behind-what-is-corrupt`): its look is put off, and sees to nothing. The job was silent.
 #[test]
 fn a_chain_goes_on_behind_a_record_that_nobody_can_read() {
-    let stage = Stage::new(Wish::every(3600, 3600), []);
+    let stage = Stage::new(Wish::every(60, 60), [dies_after("changer", "put_head")]);
     stage.create(0, "creator");
-    stage.cancel(100, "canceller", 3600);
-    stage.damage_run(200, 3600);
-    stage.sweep_each_minute(4200..7800);
+    stage.reschedule(58, "changer", &every(420, 60));
+    stage.damage_run(70, 60);
+    stage.sweep_each_minute(120..600);
 
-    stage.play_to(7700);
+    stage.play_to(600);
 
-    assert_eq!(stage.starts(), [(7200, 7200)]);
+    assert_eq!(stage.starts(), [(60, 60), (480, 480)]);
 }
 
 /// A repair finds where the chain broke, behind a record that nobody can read and before one.
