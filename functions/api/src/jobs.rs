@@ -3,7 +3,7 @@
 mod batch;
 mod create;
 mod filter;
-mod newest;
+pub(crate) mod newest;
 mod patch;
 
 use std::sync::Arc;

@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
-use minutehand_domain::run::{Run, State};
+use minutehand_domain::run::State;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
+
+use crate::jobs::newest::Newest;
 
 /// A job of a tenant, as an operator names it: `job_…`, of the deployment's own tenant, or `tenant/job_…`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +21,6 @@ pub struct Watched {
 
 /// More of them are a list to ask the API for.
 pub const MOST_WATCHED: usize = 20;
-
-/// Runs that are looked at for the last success.
-const NEWEST: usize = 100;
 
 /// How a watched job stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,12 +65,11 @@ impl Watched {
     pub(crate) async fn standing<D: Ports>(&self, ports: &D) -> Result<Option<Standing>, Fault> {
         let now = ports.clock().now();
         let Some(job) = job_of(ports, &self.tenant, self.job).await? else { return Ok(None) };
-        let until_now = RunsOf { job: self.job, window: Moment::EPOCH..now.just_after() };
-        let newest = ports.store().list::<Run>(&self.tenant, until_now, None, NEWEST).await?.items;
-        let succeeded = newest.iter().filter_map(|run| match &run.state {
+        let newest = Newest::for_health(ports, &job, now).await?;
+        let succeeded = newest.runs.iter().filter_map(|run| match &run.state {
             State::Succeeded { at, .. } => Some(*at),
             _other => None,
         });
-        Ok(Some(Standing { last_success: succeeded.max(), overdue_since: job.overdue_since(&newest, now) }))
+        Ok(Some(Standing { last_success: succeeded.max(), overdue_since: newest.overdue_since(&job, now) }))
     }
 }

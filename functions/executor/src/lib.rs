@@ -3,6 +3,7 @@
 pub mod batch;
 mod hook;
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
@@ -22,12 +23,15 @@ use minutehand_io::targets::{Answer, Call, Material, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies::{self, BodyOf};
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim, material_again};
-use minutehand_protocol::run::finish::{self, Finished, hand_back, veto};
+use minutehand_protocol::run::finish::{self, Finished, hand_back, not_called, veto};
 
 use self::hook::Said;
 
 /// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
+
+/// What a call takes is read once more behind more than this: a secret is known for five seconds already, and not for much longer.
+const MATERIAL_LASTS: Duration = Duration::from_secs(1);
 
 /// The receipt of a delivery on these ports' queues.
 pub type Receipt<D> = <<D as Ports>::Queues as Queues>::Receipt;
@@ -40,7 +44,7 @@ pub enum Executed {
     Dropped(Dropped),
     /// Its run is another's until then. If that one died, nobody else may come for long.
     ComeAgain(Moment),
-    /// Claimed, but so late that the call could not have ended inside the lease: not called.
+    /// Claimed, and not called: so late that the call could not have ended inside the lease, or without what it takes.
     GaveUp,
 }
 
@@ -88,13 +92,13 @@ async fn execute_claimed<D: Ports>(
 ) -> Result<Executed, Fault> {
     hide_until_the_lease_ends(ports, claimed, receipt).await;
     if !may_still_call(ports, claimed) {
-        return Ok(Executed::GaveUp);
+        return give_up(ports, claimed, gone).await;
     }
     let finished = match call_unless(leaving, ask_and_call(ports, claimed)).await {
         Some(Called::Answered(answer, given)) => record(ports, claimed, Ended::Answered(answer, given), gone).await?,
         Some(Called::Vetoed(told)) => record(ports, claimed, Ended::Vetoed(told), gone).await?,
-        Some(Called::TooLate) => return Ok(Executed::GaveUp),
-        Some(Called::Unprepared) | None => hand_back_claimed(ports, claimed).await?,
+        Some(Called::Not) => return give_up(ports, claimed, gone).await,
+        None => hand_back_claimed(ports, claimed).await?,
     };
     Ok(Executed::Attempted(finished))
 }
@@ -104,10 +108,9 @@ enum Called {
     /// The target's answer, or why it was not called; and what a hook gave it in the place of its payload.
     Answered(Answer, Option<Json>),
     Vetoed(String),
-    /// Whoever was asked before took so long that what is left of the lease does not cover the call.
-    TooLate,
-    /// What the call takes could not be read once more.
-    Unprepared,
+    /// Whoever was asked before took so long that what is left of the lease does not cover the call; or what the call takes could not be read
+    /// once more.
+    Not,
 }
 
 /// What is to be written down of it.
@@ -115,25 +118,34 @@ enum Called {
 enum Ended {
     Answered(Answer, Option<Json>),
     Vetoed(String),
+    NotCalled,
 }
 
 /// Asks whoever is to be asked before, and calls the target unless that one said otherwise.
 async fn ask_and_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Called {
-    let Some(before) = &claimed.order.before else {
-        return Called::Answered(call(ports, claimed, &claimed.material, claimed.payload.as_ref()).await, None);
+    let given = match &claimed.order.before {
+        None => None,
+        Some(before) => match hook::ask(ports, claimed, before).await {
+            Said::GoOn(given) => given,
+            Said::Veto(told) => return Called::Vetoed(told),
+            Said::Fail(error) => return Called::Answered(Answer::Failed { error, retry_after: None }, None),
+        },
     };
-    let given = match hook::ask(ports, claimed, before).await {
-        Said::GoOn(given) => given,
-        Said::Veto(told) => return Called::Vetoed(told),
-        Said::Fail(error) => return Called::Answered(Answer::Failed { error, retry_after: None }, None),
-    };
-    let Ok(material) = material_again(ports, claimed).await else { return Called::Unprepared };
+    let Ok(material) = material_now(ports, claimed).await else { return Called::Not };
     let now = ports.clock().now();
     if !claimed.run.lease().is_some_and(|lease| lease.covers_a_call(now, &claimed.order.terms)) {
-        return Called::TooLate;
+        return Called::Not;
     }
     let answer = call(ports, claimed, &material, given.as_ref().or(claimed.payload.as_ref())).await;
     Called::Answered(answer, given)
+}
+
+/// What the call takes. A slow hook, or a slow table, may have taken so long since it was read before the claim that a secret says something else.
+async fn material_now<'a, D: Ports>(ports: &D, claimed: &'a ClaimedRun) -> Result<Cow<'a, Material>, Fault> {
+    if ports.clock().now().since(claimed.prepared_at) <= MATERIAL_LASTS {
+        return Ok(Cow::Borrowed(&claimed.material));
+    }
+    material_again(ports, claimed).await.map(Cow::Owned)
 }
 
 async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output = Called>) -> Option<Called> {
@@ -159,6 +171,12 @@ async fn record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended, gone: M
     }
 }
 
+/// Nobody has called: the next one may at once, and the run is no step closer to its end by it.
+async fn give_up<D: Ports>(ports: &D, claimed: &ClaimedRun, gone: Moment) -> Result<Executed, Fault> {
+    record(ports, claimed, Ended::NotCalled, gone).await?;
+    Ok(Executed::GaveUp)
+}
+
 async fn hand_back_claimed<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result<Finished, Fault> {
     let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
     hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint)).await
@@ -171,6 +189,7 @@ async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended) 
     let (answer, given) = match ended {
         Ended::Answered(answer, given) => (answer, given),
         Ended::Vetoed(told) => return veto(ports, seen, fence, &told, terms, Some(hint)).await,
+        Ended::NotCalled => return not_called(ports, seen, fence, terms, Some(hint)).await,
     };
     let of = BodyOf::run(run, ports.clock().now());
     let given = match given {

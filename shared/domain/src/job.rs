@@ -3,7 +3,6 @@
 
 mod catching_up;
 mod in_force;
-mod overdue;
 mod taken;
 
 use std::collections::BTreeSet;

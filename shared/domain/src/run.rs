@@ -264,6 +264,10 @@ pub enum Event<'a> {
         fence: u32,
         terms: &'a Terms,
     },
+    /// The holder has not called, and will not: it has no time left for that, or cannot read what the call takes.
+    NotCalled {
+        fence: u32,
+    },
     /// The holder is alive and has the run until then. The lease that comes of it says whether somebody asked to cancel.
     Heartbeat {
         fence: u32,

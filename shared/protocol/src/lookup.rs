@@ -84,17 +84,32 @@ async fn parent_of<D: Ports>(ports: &D, run: &Run, parent: RunKey) -> Result<Opt
     Ok(TaskOwner::of(&plan, &parent, place).map(RunOwner::Parent))
 }
 
-/// A tenant's jobs by id, past the last one seen.
+/// A tenant's jobs by id, past the last one seen: fewer than asked for only where there are no more. One whose calendars cannot be read is left out, as
+/// one that cannot be read itself is: it stops nothing beside it.
 pub async fn jobs_of<D: Ports>(
     ports: &D,
     tenant: &Tenant,
     past: Option<JobId>,
     limit: usize,
 ) -> Result<Vec<Job>, Fault> {
-    let heads = ports.store().list::<Head>(tenant, (), past, limit).await?;
-    let mut jobs = Vec::with_capacity(heads.items.len());
-    for job in heads.items.into_iter().filter_map(Head::into_job) {
-        jobs.push(knowing(ports, job).await?);
+    let (mut jobs, mut past) = (Vec::with_capacity(limit), past);
+    while jobs.len() < limit {
+        let wanted = limit - jobs.len();
+        let heads = ports.store().list::<Head>(tenant, (), past, wanted).await?.items;
+        let are_the_last = heads.len() < wanted;
+        past = heads.last().map(Head::id).or(past);
+        for job in heads.into_iter().filter_map(Head::into_job) {
+            let id = job.id;
+            match knowing(ports, job).await {
+                Err(why) if why.is_of_an_item() => {
+                    tracing::error!(tenant = tenant.as_str(), job = %id, %why, "a job is in no list: one of its calendars cannot be read");
+                }
+                known => jobs.push(known?),
+            }
+        }
+        if are_the_last {
+            break;
+        }
     }
     Ok(jobs)
 }

@@ -87,7 +87,8 @@ impl Course {
             if kind == Kind::Outage { unswept.as_ref().map_or(rough_to, |span| span.end) } else { rough_to };
         Self {
             kind,
-            rates: kind.rates(),
+            // Where several write, clocks are not all that goes wrong.
+            rates: if kind == Kind::Clocks && !clocks.alone { Rates::ROUGH } else { kind.rates() },
             unswept,
             calm_from,
             last_fire: calm_from + 30 * MINUTE,

@@ -81,6 +81,9 @@ fn set_clocks(sim: &Sim, course: &Course) {
         return;
     }
     sim.let_clocks_be_set(*computers);
+    if course.rates.lose_hint > 0.0 {
+        sim.count("clocks set while hints are lost");
+    }
     for (whose, Step { at, ahead }) in steps.clone() {
         sim.at(at, move |sim| match whose {
             None => sim.set_clocks(ahead),

@@ -34,7 +34,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::job::{Change, Definition, Job};
 use minutehand_domain::lane::Lane;
-use minutehand_domain::order::Terms;
+use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::pool::{Offer, PoolId};
 use minutehand_domain::priority::Priority;
@@ -100,6 +100,8 @@ pub struct Wish {
     pub retries: u16,
     pub retry_after: u64,
     pub timeout: u64,
+    /// Whether it may run again.
+    pub delivery: Delivery,
     /// Its payload is kept apart, and read by each run.
     pub large_payload: bool,
     pub catch_up: CatchUp,
@@ -151,6 +153,7 @@ impl Wish {
             retries: 0,
             retry_after: 5,
             timeout: 60,
+            delivery: Delivery::default(),
             large_payload: false,
             catch_up,
             by_a_worker,
@@ -205,7 +208,8 @@ impl Wish {
             jitter: Jitter::None,
             ..RetryPolicy::default()
         };
-        let terms = Terms { timeout: Duration::from_secs(self.timeout), retry, ..Terms::default() };
+        let (timeout, delivery) = (Duration::from_secs(self.timeout), self.delivery);
+        let terms = Terms { timeout, retry, delivery, ..Terms::default() };
         let http = HttpTarget {
             url: "https://staged.example/".into(),
             method: Method::Post,

@@ -217,6 +217,7 @@ const LEAST_IN_A_THOUSAND: &[(&str, u64)] = &[
     ("a clock behind by minutes", 8),
     ("a clock behind by hours", 3),
     ("a clock behind by days", 1),
+    ("clocks set while hints are lost", 12),
     // Faults of AWS's ports.
     ("throttled state head", 800),
     ("throttled state put_run", 200),

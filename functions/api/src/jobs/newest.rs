@@ -14,7 +14,7 @@ use minutehand_wire::{Expand, JobHealthView, JobView, ListedJobView, RunView};
 const AT_ONCE: usize = 8;
 
 /// Runs whose time has come, newest first: without occurrences that were cancelled before they were due.
-pub(super) struct Newest {
+pub(crate) struct Newest {
     pub runs: Vec<Run>,
     /// Nothing lies among them that this release cannot read.
     is_whole: bool,
@@ -22,7 +22,7 @@ pub(super) struct Newest {
 
 impl Newest {
     /// As many as a job's health is made of.
-    pub(super) async fn for_health<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Self, Fault> {
+    pub(crate) async fn for_health<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Self, Fault> {
         Self::read(ports, job, HEALTH_RUNS, now).await
     }
 
@@ -32,10 +32,19 @@ impl Newest {
         Ok(Self { runs: page.items, is_whole: page.unreadable.is_empty() })
     }
 
-    /// What cannot be read may be the record of whatever seems to be overdue.
     pub(super) fn health(&self, job: &Job, now: Moment) -> JobHealthView {
-        let health = JobHealthView::of(&Health::of(job, &self.runs, now));
-        JobHealthView { overdue_since: health.overdue_since.filter(|_| self.is_whole), ..health }
+        JobHealthView::of(&self.judged(job, now))
+    }
+
+    /// Since when an occurrence should have begun that has not.
+    pub(crate) fn overdue_since(&self, job: &Job, now: Moment) -> Option<Moment> {
+        self.judged(job, now).overdue_since
+    }
+
+    /// What cannot be read may be the record of whatever seems to be overdue.
+    fn judged(&self, job: &Job, now: Moment) -> Health {
+        let health = Health::of(job, &self.runs, now);
+        Health { overdue_since: health.overdue_since.filter(|_| self.is_whole), ..health }
     }
 }
 

@@ -110,6 +110,7 @@ impl World {
             ("heartbeat", Event::Heartbeat { fence, until: now + terms.lease() }),
             ("veto", Event::Veto { fence, told: "not today" }),
             ("hand back", Event::HandBack { fence, terms }),
+            ("not called", Event::NotCalled { fence }),
             ("entrust", Event::Entrust { fence, token: TAKER.token, terms }),
             ("cancel", Event::Cancel { by: None }),
         ];

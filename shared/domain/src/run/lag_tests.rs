@@ -152,6 +152,7 @@ enum Step {
     Wait,
     Postpone,
     HandBack,
+    NotCalled,
     Cancel,
 }
 
@@ -163,6 +164,7 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
         1 => Just(Step::Wait),
         1 => Just(Step::Postpone),
         1 => Just(Step::HandBack),
+        1 => Just(Step::NotCalled),
         1 => Just(Step::Cancel),
     ];
     prop::collection::vec((0..120_000_u64, step), 0..20)
@@ -184,6 +186,7 @@ fn lived(steps: &[(u64, Step)]) -> (Run, Vec<Attempt>, Moment) {
             Step::Wait => Event::AwaitSlot,
             Step::Postpone => Event::Postpone { until: now + Duration::from_secs(20) },
             Step::HandBack => Event::HandBack { fence, terms: &terms },
+            Step::NotCalled => Event::NotCalled { fence },
             Step::Cancel => Event::Cancel { by: None },
         };
         if let Ok(next) = run.after(&event, now) {

@@ -64,8 +64,8 @@ impl Run {
     #[expect(clippy::too_many_lines, reason = "a state machine is one match that is seen whole")]
     fn next(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
         use Event::{
-            Ask, AwaitSlot, Cancel, Claim, Entrust, Finish, HandBack, Heartbeat, Judge, MakeUp, Offer, Postpone, Take,
-            Tend, Unfold, Unmake, Veto, Yield,
+            Ask, AwaitSlot, Cancel, Claim, Entrust, Finish, HandBack, Heartbeat, Judge, MakeUp, NotCalled, Offer,
+            Postpone, Take, Tend, Unfold, Unmake, Veto, Yield,
         };
         use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
         use Waiting::{Answer, Slot, Tasks};
@@ -92,7 +92,7 @@ impl Run {
             (Scheduled { .. }, AwaitSlot) => Ok(self.in_state(State::Waiting(Slot { since: now }))),
             (
                 Scheduled { .. } | State::Waiting(_),
-                Finish { .. } | Veto { .. } | HandBack { .. } | Heartbeat { .. } | Entrust { .. },
+                Finish { .. } | Veto { .. } | HandBack { .. } | NotCalled { .. } | Heartbeat { .. } | Entrust { .. },
             ) => Err(Refusal::NotHeld),
             (Scheduled { .. } | State::Waiting(Slot { .. } | Answer { .. }), Cancel { by }) => {
                 Ok(self.cancel_asked(*by, now).in_state(Cancelled { at: now }))
@@ -155,12 +155,14 @@ impl Run {
                 Finish { fence, .. }
                 | Veto { fence, .. }
                 | HandBack { fence, .. }
+                | NotCalled { fence }
                 | Heartbeat { fence, .. }
                 | Entrust { fence, .. },
             ) if *fence != self.fence => Err(Refusal::Fenced { offered: *fence, current: self.fence }),
             (Running(lease), Finish { outcome, terms, .. }) => Ok(self.finished(lease, outcome, terms, now)),
             (Running(lease), Veto { told, .. }) => Ok(self.vetoed(lease, told, now)),
             (Running(lease), HandBack { terms, .. }) => Ok(self.handed_back(lease, terms, now)),
+            (Running(lease), NotCalled { .. }) => Ok(self.not_called(lease, now)),
             (Running(lease), Heartbeat { until, .. }) => Ok(self.in_state(Running(lease.extended(*until)))),
             (Running(lease), Entrust { token, terms, .. }) => Ok(self.entrusted(lease, *token, terms, now)),
             (Running(lease), Cancel { by }) => Ok(self.cancel_asked(*by, now).in_state(Running(lease.cancelled(now)))),
@@ -340,6 +342,14 @@ impl Run {
         }
         next.tally.lost_in_a_row = self.tally.lost_in_a_row;
         next
+    }
+
+    /// It is free for the next one, also where it may run once at the most: nothing has begun.
+    fn not_called(&self, lease: &Lease, now: Moment) -> Self {
+        let state = if lease.cancelled { State::Cancelled { at: now } } else { State::Scheduled { due: now } };
+        let why = ErrorCode::Unavailable
+            .error("not called: its lease had too little left, or what the call takes could not be read");
+        self.attempt_ended(Ending::Failed(why), lease.until.min(now)).in_state(state)
     }
 
     fn finished(&self, lease: &Lease, outcome: &Outcome, terms: &Terms, now: Moment) -> Self {

@@ -427,6 +427,23 @@ fn a_run_handed_back_is_free_at_once_and_not_one_step_closer_to_poison() {
 }
 
 #[test]
+fn a_run_that_was_not_called_is_free_at_once_also_where_it_may_run_once_at_the_most() {
+    let not_called = |run: &Run| run.after(&Event::NotCalled { fence: 1 }, at(5)).unwrap();
+    let back = not_called(&running());
+    assert_eq!(back.state, State::Scheduled { due: at(5) });
+    assert_eq!(
+        (back.tally, back.attempts[0].error().map(|error| &*error.code)),
+        (running().tally, Some("unavailable"))
+    );
+
+    let cancelled = running().after(&Event::Cancel { by: None }, at(1)).unwrap();
+    assert_eq!(not_called(&cancelled).state, State::Cancelled { at: at(5) });
+    let taken = claim(&running(), BOB, &terms(), at(90)).unwrap();
+    let late = taken.after(&Event::NotCalled { fence: 1 }, at(91));
+    assert_eq!(late, Err(Refusal::Fenced { offered: 1, current: 2 }));
+}
+
+#[test]
 fn a_run_handed_back_by_an_old_holder_is_fenced() {
     let taken = claim(&running(), BOB, &terms(), at(90)).unwrap();
     let late = taken.after(&Event::HandBack { fence: 1, terms: &terms() }, at(91));
@@ -530,6 +547,7 @@ enum Act {
     Take(Claimant),
     Finish(u32, Outcome),
     HandBack(u32),
+    NotCalled(u32),
     Heartbeat(u32),
     Entrust(u32),
     Cancel,
@@ -544,6 +562,7 @@ fn any_act() -> impl Strategy<Value = Act> {
         4 => who.prop_map(Act::Take),
         3 => (0..4_u32, outcome).prop_map(|(behind, outcome)| Act::Finish(behind, outcome)),
         1 => (0..3_u32).prop_map(Act::HandBack),
+        1 => (0..3_u32).prop_map(Act::NotCalled),
         1 => (0..3_u32).prop_map(Act::Heartbeat),
         1 => (0..3_u32).prop_map(Act::Entrust),
         1 => Just(Act::Cancel),
@@ -560,6 +579,7 @@ fn act(run: &Run, act: &Act, terms: &Terms, now: Moment) -> Result<Run, Refusal>
             run.after(&Event::Finish { fence, outcome, terms }, now)
         }
         Act::HandBack(behind) => run.after(&Event::HandBack { fence: run.fence.saturating_sub(*behind), terms }, now),
+        Act::NotCalled(behind) => run.after(&Event::NotCalled { fence: run.fence.saturating_sub(*behind) }, now),
         Act::Heartbeat(behind) => heartbeat(run, run.fence.saturating_sub(*behind), now + terms.lease(), now),
         Act::Entrust(behind) => entrust(run, run.fence.saturating_sub(*behind), terms, now),
         Act::Cancel => run.after(&Event::Cancel { by: None }, now),

@@ -57,6 +57,8 @@ pub struct ClaimedRun {
     pub payload: Option<Json>,
     /// What its call takes beside that.
     pub material: Material,
+    /// When that was read, before the claim.
+    pub prepared_at: Moment,
     /// And the call of whoever is asked before it.
     pub hook: Material,
     /// What brought us here, and the timer behind it.
@@ -290,6 +292,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
     }
     // Read before the claim: a fault now costs no attempt, and after it a lease.
     let payload = payload(ports, hint, &reading).await?;
+    let prepared_at = ports.clock().now();
     let material = material(ports, hint, &reading, payload.as_ref()).await?;
     let hook = hook_material(ports, hint, &reading).await?;
     let quota = quota_of(ports, &hint.tenant).await;
@@ -329,7 +332,9 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         WrittenClaim::Faster => return Ok(Some(Claim::Dropped(Dropped::Faster))),
     };
     let (order, ready) = (owner.order(), run.ready_since());
-    Ok(Some(Claim::Mine(ClaimedRun { run: next, ready, version, order, payload, material, hook, hint: hint.clone() })))
+    let hint = hint.clone();
+    let claimed = ClaimedRun { run: next, ready, version, order, payload, material, prepared_at, hook, hint };
+    Ok(Some(Claim::Mine(claimed)))
 }
 
 /// What came of a claim.
@@ -423,7 +428,7 @@ async fn material<D: Ports>(
     prepare(ports, reading.owner.target(), &hint.tenant, payload).await
 }
 
-/// The same once more, behind a hook: what was read before the claim is as old by then as its answer took.
+/// The same once more, for a call that comes long after its claim.
 pub async fn material_again<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result<Material, Fault> {
     prepare(ports, &claimed.order.target, &claimed.run.tenant, claimed.payload.as_ref()).await
 }

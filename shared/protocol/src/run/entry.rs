@@ -21,6 +21,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::claim::Dropped;
 use super::finish::promise_next_attempt;
+use super::lateness::postponed;
 use super::overlap::{meet, press};
 use crate::lookup::owner_of;
 use crate::read_at::ReadAt;
@@ -345,15 +346,28 @@ async fn in_its_turn<D: Ports>(
     };
     let beyond = next.admission.beyond(places);
     let next = with_admission(next, places, &beyond);
+    let written = write_turn(ports, told, lane, (&run, guard), (&next, until)).await;
+    Ok(Err(NotIn::Dropped(postponed(told, written))))
+}
+
+/// Whether the turn of a run is written down. It is promised there before, and what led here is erased after.
+async fn write_turn<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    lane: Lane,
+    (run, guard): (&Run, Guard),
+    (next, until): (&Run, Moment),
+) -> Result<bool, Fault> {
     // What has no record yet is its job's: whoever dies here leaves a timer of its chain behind, and no run that somebody promised.
     let again = match guard {
         Guard::Absent => Some(promise(ports, &next.tenant, told.timer.moved_to(until), told.stamp.generation).await?),
-        Guard::Seen(_) => promise_next_attempt(ports, &next, Some(told)).await?,
+        Guard::Seen(_) => promise_next_attempt(ports, next, Some(told)).await?,
     };
-    if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
-        return Ok(Err(NotIn::Dropped(Dropped::Faster)));
+    if !ports.store().put(&next.tenant, next.key, next, guard).await?.is_written() {
+        return Ok(false);
     }
-    ports.events().changed(&run, &next, now);
+    let now = ports.clock().now();
+    ports.events().changed(run, next, now);
     if let Some(timer) = again {
         if until <= now + pace::HORIZON {
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), until).await;
@@ -362,7 +376,7 @@ async fn in_its_turn<D: Ports>(
             ports.store().erase_timer(&told.timer, told.stamp).await?;
         }
     }
-    Ok(Err(NotIn::Dropped(Dropped::Postponed)))
+    Ok(true)
 }
 
 impl Entrant {

@@ -62,12 +62,12 @@ async fn behind_others<D: Ports>(
 
 /// What becomes of a hint whose run has a turn. One that could not be written down is lost, and a hint that is given back comes every few seconds
 /// for as long as the table refuses writes: a quarter of an hour of that took the turns of four hours. A look comes once a minute.
-fn postponed(told: &Hint, written: Result<bool, Fault>) -> Dropped {
+pub(super) fn postponed(told: &Hint, written: Result<bool, Fault>) -> Dropped {
     match written {
         Ok(true) => Dropped::Postponed,
         Ok(false) => Dropped::Faster,
         Err(fault) => {
-            tracing::warn!(run = %told.run, %fault, "a turn in catching up is lost: it could not be written down");
+            tracing::warn!(run = %told.run, %fault, "a turn is lost: it could not be written down");
             Dropped::TurnLost
         }
     }

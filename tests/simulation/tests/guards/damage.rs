@@ -198,7 +198,8 @@ fn a_run_is_taken_up_though_the_record_behind_it_is_corrupt() {
     let stage = Stage::new(Wish::every(60, 60), [dies_after("dying", "put_run")]);
     stage.lose_hints(0..130);
     stage.create(0, "creator");
-    stage.sweep_each_minute(0..1200);
+    stage.sweep(10, "sweeper");
+    stage.sweep_each_minute(180..1200);
     stage.play_to(59);
     let hints = [60, 120].map(|instant| stage.hint(instant));
     stage.execute(60, "dying", &hints[0]);

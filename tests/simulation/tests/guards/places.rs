@@ -3,8 +3,10 @@
 use minutehand_domain::job::Change;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Waiting;
+use minutehand_executor::Executed;
+use minutehand_protocol::run::claim::Dropped;
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_before, sleeps_after, sleeps_before};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
@@ -451,6 +453,27 @@ fn who_dies_with_a_turn_just_put_by_loses_only_that_turn() {
         assert_eq!((one.state(10).as_str(), other.state(11).as_str()), ("succeeded", "succeeded"), "{death:?}");
         assert_eq!(one.timers(), vec![], "{death:?}");
     }
+}
+
+/// The table takes no timer from who was given the hint of a run that has to wait for its turn; the look that comes within a minute takes another.
+///
+/// Removed (`places-turn-of-the-refused`): the hint is given back. It came every few seconds, and lost a turn each time.
+#[test]
+fn a_table_that_refuses_a_timer_takes_one_turn_of_a_rate() {
+    let one = Stage::new(Wish::once(10).a_minute("bank", 2), [fails_before("refused", "put_timer")]);
+    let other = one.beside(Wish::once(11).a_minute("bank", 2));
+    create([&one, &other]);
+    one.lose_hints(0..15);
+    one.sweep_each_minute(60..600);
+    one.play_to(9);
+    let hints = [one.hint(10), other.hint(11)];
+    one.execute(10, "first", &hints[0]);
+
+    let refused = one.execute(12, "refused", &hints[1]);
+    one.play_to(600);
+
+    assert_eq!(refused.given(), Executed::Dropped(Dropped::TurnLost));
+    assert_eq!((one.starts(), other.starts()), (vec![(10, 10)], vec![(11, 70)]));
 }
 
 /// A run between two attempts keeps the place that it has and asks for no other, whatever its job says by now: two whose keys were changed
