@@ -9,11 +9,11 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant, Worker};
 use minutehand_domain::pool::PoolName;
-use minutehand_domain::pool::presence::{Hold, Holding, Presence, SEEN_EVERY, Status};
+use minutehand_domain::pool::presence::{Hold, Holding, Presence, REMEMBERED, SEEN_EVERY, Status};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::amend::amend;
 
-/// Workers that one process remembers. Who hears of more of them forgets all, and hears of them again.
+/// Workers that one process remembers. Who hears of more of them forgets those that have been silent for long, or else all, and hears of them again.
 const WORKERS: usize = 4096;
 
 type Key = (Tenant, PoolName, Worker);
@@ -32,6 +32,18 @@ struct Heard {
     workers: HashMap<Key, Known>,
     /// Who has which run.
     holders: HashMap<(Tenant, RunKey), Key>,
+}
+
+impl Heard {
+    /// Whoever has gone for good is no worker that is dead, either: each deployment would leave those of the one before.
+    fn make_room(&mut self, now: Moment) {
+        let Self { workers, holders } = self;
+        workers.retain(|_, known| now.since(known.heard_at) < REMEMBERED);
+        holders.retain(|_, key| workers.contains_key(key));
+        if workers.len() >= WORKERS {
+            *self = Self::default();
+        }
+    }
 }
 
 struct Known {
@@ -112,8 +124,8 @@ impl Presences {
     /// What is to be written down, where that is due.
     fn heard(&self, key: &Key, kept: &[Hold], asked: Option<&Presence>, now: Moment) -> Option<Holding> {
         let mut heard = self.lock();
-        if heard.workers.len() >= WORKERS && !heard.workers.contains_key(key) {
-            *heard = Heard::default();
+        if !heard.workers.contains_key(key) {
+            heard.make_room(now);
         }
         let Heard { workers, holders } = &mut *heard;
         let known = workers.entry(key.clone()).or_insert_with(Known::unwritten);
@@ -187,4 +199,31 @@ async fn write<D: Ports>(
 
 fn not_written(fault: &Fault) {
     tracing::warn!(%fault, "when a worker was last seen is not written down");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u64) -> Key {
+        (Tenant::deployment(), "pool".parse().unwrap(), Worker(number))
+    }
+
+    /// Removed: that those are forgotten who have been silent for as long as a presence is kept. Each deployment left its workers among the dead, until
+    /// there were so many that those alive were forgotten with them.
+    #[test]
+    fn whoever_has_gone_for_good_is_no_worker_any_more_and_makes_room() {
+        let (presences, today) = (Presences::default(), Moment::from_secs(1_800_000_000));
+        for number in 0..WORKERS as u64 {
+            presences.heard(&key(number), &[], None, today);
+        }
+        let tomorrow = today + REMEMBERED;
+        for number in 0..2 {
+            presences.heard(&key(9_000 + number), &[], None, tomorrow);
+        }
+
+        let counted = presences.counted(tomorrow);
+
+        assert_eq!((counted.live, counted.dead), (2, 0));
+    }
 }

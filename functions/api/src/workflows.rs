@@ -15,6 +15,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::ETAG;
 use http::{HeaderName, HeaderValue, StatusCode};
+use minutehand_domain::audit::Deed;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::workflow::definition::Definition;
@@ -34,6 +35,7 @@ pub(crate) use self::put::put;
 pub(crate) use self::run::{run_now, runs};
 pub(crate) use self::versions::{diff, version, versions};
 use crate::app_state::AppState;
+use crate::audit::Acting;
 use crate::body::{Body, Nothing};
 use crate::calendars::not_heeded;
 use crate::following::not_to_follow;
@@ -66,29 +68,32 @@ pub(crate) async fn show<D: Ports>(
 pub(crate) async fn pause<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     WorkflowPath(id): WorkflowPath,
     precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
     let Nothing {} = body.parse_or_default()?;
-    apply(&*app.ports, caller.tenant(), id, Change::Pause, precondition).await
+    apply(&*app.ports, caller.tenant(), (acting, Deed::PauseWorkflow), id, Change::Pause, precondition).await
 }
 
 pub(crate) async fn resume<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     WorkflowPath(id): WorkflowPath,
     precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
     let Nothing {} = body.parse_or_default()?;
-    apply(&*app.ports, caller.tenant(), id, Change::Resume, precondition).await
+    apply(&*app.ports, caller.tenant(), (acting, Deed::ResumeWorkflow), id, Change::Resume, precondition).await
 }
 
 /// Nothing starts of it any more, and what it was and did stays readable. Deleting twice is deleting once.
 pub(crate) async fn delete<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     WorkflowPath(id): WorkflowPath,
     Params(query): Params<DeleteWorkflowQuery>,
     precondition: IfMatch,
@@ -104,7 +109,14 @@ pub(crate) async fn delete<D: Ports>(
         by: caller.by.clone(),
         until: ports.clock().now() + LASTS,
     };
-    match delete_workflow(ports, (caller.tenant(), id), &deletion).await? {
+    let deleting = async { Ok(delete_workflow(ports, (caller.tenant(), id), &deletion).await?) };
+    let is_done = |deleted: &Deleted| match deleted {
+        Deleted::Done => true,
+        Deleted::NotYet => deletion.cancel_runs,
+        Deleted::Open(_) | Deleted::NotFound => false,
+    };
+    let deed = (Deed::DeleteWorkflow, &*id.to_string());
+    match acting.on_record_as(ports, caller.tenant(), deed, deleting, is_done).await? {
         Deleted::Done => Ok(StatusCode::NO_CONTENT),
         Deleted::NotYet if deletion.cancel_runs => Err(Problem::new(
             Kind::Unavailable,
@@ -126,13 +138,21 @@ pub(crate) async fn delete<D: Ports>(
 async fn apply<D: Ports>(
     ports: &D,
     tenant: &Tenant,
+    (acting, deed): (Acting, Deed),
     id: WorkflowId,
     change_to: Change,
     precondition: IfMatch,
 ) -> Result<Response, Problem> {
     let workflow = found(ports, tenant, id).await?.ok_or_else(Problem::no_workflow)?;
     let command = Command { change: change_to, precondition, version: workflow.version };
-    let job = match change(ports, tenant, id.job(), &command).await? {
+    let changing = change(ports, tenant, id.job(), &command);
+    let is_done = |changed: &Changed| match changed {
+        Changed::Done(_)
+        | Changed::AsItWas(_)
+        | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, _) => true,
+        Changed::Refused(..) | Changed::NotHeeded(_) | Changed::NotToFollow(_) | Changed::NotFound => false,
+    };
+    let job = match acting.on_record_as(ports, tenant, (deed, &id.to_string()), changing, is_done).await? {
         // A command that changes nothing has been applied already.
         Changed::Done(job)
         | Changed::AsItWas(job)

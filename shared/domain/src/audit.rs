@@ -71,6 +71,9 @@ pub enum Deed {
     PauseJob,
     ResumeJob,
     DeleteJob,
+    PauseWorkflow,
+    ResumeWorkflow,
+    DeleteWorkflow,
     CancelRun,
     RetryRun,
     RedriveLetter,
@@ -84,7 +87,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 37] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -109,6 +112,9 @@ impl Deed {
         Self::PauseJob,
         Self::ResumeJob,
         Self::DeleteJob,
+        Self::PauseWorkflow,
+        Self::ResumeWorkflow,
+        Self::DeleteWorkflow,
         Self::CancelRun,
         Self::RetryRun,
         Self::RedriveLetter,
@@ -147,6 +153,9 @@ impl Deed {
             Self::PauseJob => "job.pause",
             Self::ResumeJob => "job.resume",
             Self::DeleteJob => "job.delete",
+            Self::PauseWorkflow => "workflow.pause",
+            Self::ResumeWorkflow => "workflow.resume",
+            Self::DeleteWorkflow => "workflow.delete",
             Self::CancelRun => "run.cancel",
             Self::RetryRun => "run.retry",
             Self::RedriveLetter => "dead_letter.redrive",

@@ -86,6 +86,10 @@ pub trait Inbox: Queues {
     /// Sets how many deliveries all receivers together can work on at a time. Queues that use the number keep some of this
     /// capacity free for tenants that have nothing in flight; the others deliver whatever is requested.
     fn set_concurrency(&self, _count: u32) {}
+
+    /// Sets how many hints of long calls may be received from now on: whoever has no hand for them leaves them in their queues. Queues that divide
+    /// hands among tenants by themselves deliver all the same.
+    fn leave_room_for_long(&self, _room: usize) {}
 }
 
 /// A hint as it was delivered.

@@ -135,6 +135,32 @@ async fn a_change_of_a_job_that_came_to_nothing_is_not_done() {
     assert_eq!(told, wanted.map(|(deed, outcome)| (deed.to_owned(), outcome.to_owned())));
 }
 
+/// Removed: what a deletion came to. Of a workflow whose run was under way it was said to be done.
+#[tokio::test]
+async fn what_is_done_to_a_workflow_is_on_record() {
+    let world = World::new();
+    let tasks = json!([{"key": "a", "target": {"http": {"url": "https://example.com/"}}}]);
+    let made = world.post("/v1/workflows", json!({"name": "w", "tasks": tasks})).await;
+    let id = made.word("/workflow_id");
+    for what in ["pause", "resume"] {
+        assert_eq!(world.tell(&format!("/v1/workflows/{id}/{what}")).await.status, 200);
+    }
+    assert!(world.tell(&format!("/v1/workflows/{id}/run")).await.status.is_success());
+    world.delete(&format!("/v1/workflows/{id}")).await.problem(409, "conflict");
+    assert_eq!(world.delete(&format!("/v1/workflows/{id}?cancel=true")).await.status, 204);
+
+    let mut told = deeds(&world).await;
+    told.sort();
+
+    let wanted = [
+        ("workflow.delete", "done"),
+        ("workflow.delete", "not_done"),
+        ("workflow.pause", "done"),
+        ("workflow.resume", "done"),
+    ];
+    assert_eq!(told, wanted.map(|(deed, outcome)| (deed.to_owned(), id.clone(), outcome.to_owned())));
+}
+
 /// The act itself looks at the record: written after it, none would be there.
 #[tokio::test]
 async fn an_act_is_on_record_before_it_is_done() {

@@ -132,6 +132,10 @@ impl<C: Clock> Inbox for SqsQueues<C> {
         self.polling.receive(max).await
     }
 
+    fn leave_room_for_long(&self, room: usize) {
+        self.polling.leave_room_for_long(room);
+    }
+
     async fn done(&self, receipt: &Receipt) -> Result<(), Fault> {
         self.queue(receipt.lane).deleting.submit(receipt.handle.clone()).await
     }

@@ -77,6 +77,16 @@ fn the_most_pollers_hold_what_a_scale_allows() {
     }
 }
 
+/// All pollers together hold what is reserved for the executor: else those of long calls could take it all. Tried: `small`, where the template's rule
+/// refuses to reserve.
+#[test]
+fn what_is_reserved_is_enough_for_all_pollers() {
+    for Sizing { scale, .. } in sizings().iter().filter(|sizing| sizing.scale.name != "small") {
+        let held: u32 = scale::QUEUES.iter().map(|queue| 10 * scale.most_pollers(queue)).sum();
+        assert!(held <= scale.concurrency("Executor"), "{}: {held}", scale.name);
+    }
+}
+
 /// The scale of the next rate of the table takes it. Tried: the scale of the rate before.
 #[test]
 fn another_rate_can_be_asked_for() {

@@ -1,5 +1,6 @@
 //! Receiving from SQS: what cannot be read, whose visibility, and which client.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
@@ -7,7 +8,7 @@ use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use http::StatusCode;
 use minutehand_aws_tests::ministack::{Authorization, Ministack};
 use minutehand_aws_tests::scripted::{Answer, Scripted};
-use minutehand_domain::lane::Lane;
+use minutehand_domain::lane::{Lane, Length};
 use minutehand_domain::priority::Priority;
 use minutehand_io::Fault;
 use minutehand_io::clock::{Clock as _, SystemClock};
@@ -41,6 +42,30 @@ async fn a_message_that_cannot_be_read_stops_no_other_and_is_left() {
         "1",
         "it goes to the dead letters when it has come back often enough"
     );
+}
+
+/// Who waits already comes for a long call when there is a hand for it. Tried: without `notify_waiters` it is not come for.
+#[tokio::test]
+async fn hints_of_long_calls_are_received_while_there_is_room_for_them() {
+    let Some(aws) = Ministack::start(Authorization::Off) else { return };
+    let queues = Arc::new(SqsQueues::new(aws.sqs(), make_queues(&aws.sqs()).await, SystemClock, EARLY));
+    let long = Lane { priority: Priority::Critical, length: Length::Long };
+    queues.leave_room_for_long(0);
+    for (lane, number) in [(long, 1), (Priority::Low.into(), 2)] {
+        queues.send(lane, &hint(number), SystemClock.now()).await.unwrap();
+    }
+
+    let short = timeout(PATIENCE, queues.receive(9)).await.unwrap().unwrap();
+    let waiting = tokio::spawn({
+        let queues = Arc::clone(&queues);
+        async move { queues.receive(9).await }
+    });
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let is_waiting = !waiting.is_finished();
+    queues.leave_room_for_long(1);
+    let then = timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap();
+
+    assert_eq!((short[0].lane, then[0].lane, is_waiting), (Priority::Low.into(), long, true));
 }
 
 /// Tried: without time-outs of its own, a poll is given up after the client's second, and again, and again.

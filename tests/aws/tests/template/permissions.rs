@@ -60,6 +60,18 @@ fn the_key_of_the_data_is_used_through_what_it_encrypts_only() {
     }
 }
 
+/// Tried: a rule that asks about `medium`.
+#[test]
+fn no_pollers_are_provisioned_where_too_little_is_reserved_for_them() {
+    let Some(template) = template() else { return };
+
+    let rule = &template.json["Rules"]["SmallHasNoPollersToReserveFor"];
+
+    let is = |parameter, value| json!({"Fn::Equals": [{"Ref": parameter}, value]});
+    assert_eq!(rule["RuleCondition"], json!({"Fn::And": [is("Scale", "small"), is("ReserveConcurrency", "on")]}));
+    assert_eq!(rule["Assertions"][0]["Assert"], is("Pollers", "on-demand"));
+}
+
 /// A policy that AWS keeps grants what AWS likes. Tried: `AWSLambdaBasicExecutionRole`; a second principal; one role for two
 /// functions.
 #[test]

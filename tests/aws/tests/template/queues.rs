@@ -32,6 +32,9 @@ fn every_queue_has_dead_letters_of_its_own_that_are_kept_longer() {
         let letters = target(&redrive["deadLetterTargetArn"]);
         // One is too few: an invocation that was killed must not count as a defect.
         assert!((2..=10).contains(&number(&redrive["maxReceiveCount"])), "{id}");
+        // It is moved when it would be delivered once more, and gone by then where it is kept for less.
+        let lasts = number(&redrive["maxReceiveCount"]) * number(&queue["VisibilityTimeout"]);
+        assert!(number(&queue["MessageRetentionPeriod"]) > lasts, "{id} expires before it is a dead letter");
         // A message keeps its age when it is moved.
         let kept = &template.properties(&letters)["MessageRetentionPeriod"];
         assert!(number(kept) > number(&queue["MessageRetentionPeriod"]), "{id}");

@@ -5,7 +5,7 @@ use std::array;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use minutehand_domain::lane::Lane;
+use minutehand_domain::lane::{Lane, Length};
 use tokio::time::Instant;
 
 use super::Receipt;
@@ -22,6 +22,8 @@ pub(super) struct Mailbox {
     fault: Option<Fault>,
     /// How long a delivery stays hidden from others, from when it was received.
     visibility: Duration,
+    /// How many hints of long calls there are hands for: others are left in their queues.
+    long_room: usize,
 }
 
 #[derive(Debug, Default)]
@@ -48,14 +50,27 @@ pub(super) enum Taken {
 
 impl Mailbox {
     pub(super) fn new(visibility: Duration) -> Self {
-        Self { slots: array::from_fn(|_| Slot::default()), fault: None, visibility }
+        Self { slots: array::from_fn(|_| Slot::default()), fault: None, visibility, long_room: usize::MAX }
     }
 
-    /// The queues to poll now: those without deliveries here and without a poll under way. Their polls count as begun.
+    pub(super) fn leave_room_for_long(&mut self, room: usize) {
+        self.long_room = room;
+    }
+
+    /// How many of a queue's hints there is room for.
+    pub(super) fn room(&self, queue: Lane) -> usize {
+        match queue.length {
+            Length::Short => usize::MAX,
+            Length::Long => self.long_room,
+        }
+    }
+
+    /// The queues to poll now: those without deliveries here and without a poll under way, whose hints there is room for. Their polls count as
+    /// begun.
     pub(super) fn begin_polls(&mut self, now: Instant) -> Vec<Lane> {
         self.drop_stale(now);
-        let idle = |lane: &Lane| self.slots[lane.index()].is_idle();
-        let queues: Vec<_> = Lane::ALL.into_iter().filter(idle).collect();
+        let may_be_polled = |lane: &Lane| self.slots[lane.index()].is_idle() && self.room(*lane) > 0;
+        let queues: Vec<_> = Lane::ALL.into_iter().filter(may_be_polled).collect();
         for queue in &queues {
             self.slots[queue.index()].polled = Some(now);
         }
@@ -86,12 +101,15 @@ impl Mailbox {
             && let Some(queue) = self.longest_held(now).or_else(|| self.most_urgent())
         {
             taken.extend(self.slots[queue.index()].held.pop_front().map(|held| held.delivery));
+            if queue.length == Length::Long {
+                self.long_room -= 1;
+            }
         }
         Taken::Some(taken)
     }
 
     fn most_urgent(&self) -> Option<Lane> {
-        Lane::ALL.into_iter().find(|queue| !self.slots[queue.index()].held.is_empty())
+        Lane::ALL.into_iter().find(|queue| !self.slots[queue.index()].held.is_empty() && self.room(*queue) > 0)
     }
 
     /// Until when to wait for polls of more urgent queues than this one.
@@ -102,7 +120,8 @@ impl Mailbox {
     /// The queue whose first delivery has been here so long that it goes before more urgent ones: a message that is received
     /// again and again and never taken would end among the dead letters.
     fn longest_held(&self, now: Instant) -> Option<Lane> {
-        let held_long = |queue: &Lane| self.slots[queue.index()].first_is_older(self.visibility / 4, now);
+        let is_old = |queue: &Lane| self.slots[queue.index()].first_is_older(self.visibility / 4, now);
+        let held_long = |queue: &Lane| self.room(*queue) > 0 && is_old(queue);
         Lane::ALL.into_iter().rev().find(held_long)
     }
 
@@ -221,6 +240,25 @@ mod tests {
 
         assert_eq!(mailbox.take(9, now + VISIBILITY / 2), Taken::Nothing);
         assert_eq!(mailbox.begin_polls(now + VISIBILITY / 2), [HIGH]);
+    }
+
+    /// Removed: the room. All hands of a process had calls that hang for a quarter of an hour, and nobody came for what is short.
+    #[test]
+    fn hints_of_long_calls_without_a_hand_are_left_in_their_queues() {
+        const LONG: Lane = Lane { length: Length::Long, ..CRITICAL };
+        let (mut mailbox, now) = polled();
+        mailbox.leave_room_for_long(1);
+        mailbox.put(LONG, Ok(vec![delivery(LONG, 1), delivery(LONG, 2)]), now);
+        mailbox.put(LOW, Ok(vec![delivery(LOW, 3)]), now);
+
+        assert_eq!(numbers(mailbox.take(9, now)), [1, 3]);
+        assert_eq!(mailbox.take(9, now), Taken::Nothing);
+        mailbox.put(LONG, Ok(Vec::new()), now);
+        let later = now + VISIBILITY / 2;
+        assert_eq!(mailbox.begin_polls(later), [LOW], "what lay here comes again from its queue");
+
+        mailbox.leave_room_for_long(1);
+        assert_eq!(mailbox.begin_polls(later), [LONG]);
     }
 
     #[test]

@@ -70,9 +70,16 @@ impl Polling {
         }
     }
 
+    /// Whoever waits looks again: the queues that there is room for now are polled.
+    pub(super) fn leave_room_for_long(&self, room: usize) {
+        self.poller.mailbox().leave_room_for_long(room);
+        self.poller.arrived.notify_waiters();
+    }
+
     fn poll(&self, max: usize) {
-        for queue in self.poller.mailbox().begin_polls(Instant::now()) {
-            let poll = tokio::spawn(Arc::clone(&self.poller).fetch(queue, max));
+        let mut mailbox = self.poller.mailbox();
+        for queue in mailbox.begin_polls(Instant::now()) {
+            let poll = tokio::spawn(Arc::clone(&self.poller).fetch(queue, max.min(mailbox.room(queue))));
             self.polls.lock().unwrap_or_else(PoisonError::into_inner)[queue.index()] = Some(poll.abort_handle());
         }
     }
