@@ -148,8 +148,8 @@ async fn a_long_call_runs_from_the_long_queue_of_its_priority() {
     }
 }
 
-/// Of the priority `normal` two invocations may run at once at the scale `small`, of ten hints each: twice as many calls as would fill both hang, and
-/// meanwhile others of the same priority begin on time. The emulator starts more invocations at once than AWS would, so that it is the queues which
+/// Of the priority `normal` two invocations may run at once at the scale `small`, of ten hints each: twice as many calls of one tenant as would fill both
+/// hang, and meanwhile another's of the same priority begin on time. The emulator starts more invocations at once than AWS would, so that it is the queues which
 /// say that nobody waited behind a call that hangs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_calls_that_hang_delay_no_short_ones() {
@@ -163,13 +163,14 @@ async fn long_calls_that_hang_delay_no_short_ones() {
     }
     let began = world.hook.first_call_of(&hanging[0]).await;
 
+    let (acme, _key) = acme(&world).await;
     let mut short = Vec::new();
     for seconds in [6, 8, 10, 12] {
-        short.push(world.api.create(&once(&world.hook.ok(), after(seconds))).await);
+        short.push(acme.create(&once(&world.hook.ok(), after(seconds))).await);
     }
     let mut lags = Vec::new();
     for job in &short {
-        let runs = world.api.ended_runs(job).await;
+        let runs = acme.ended_runs(job).await;
         assert_eq!((runs.len(), runs[0]["status"].as_str()), (1, Some("succeeded")), "{runs:?}");
         lags.push(lag(&world.hook.calls_of(job)[0]));
     }
@@ -181,15 +182,20 @@ async fn long_calls_that_hang_delay_no_short_ones() {
     assert!(long == 40 && normal <= 4, "{long} in the long queue, {normal} in the other");
 }
 
+/// Another tenant, by a key of its own.
+async fn acme(world: &World) -> (ApiClient, Value) {
+    let wanted = json!({"name": "ci", "role": "admin", "tenant": "acme"});
+    let (status, key) = world.api.ask("POST", "/v1/keys", Some(&wanted)).await;
+    assert_eq!(status, 201, "{key}");
+    (world.api.by(key["secret"].as_str().expect("it is shown once")), key)
+}
+
 /// Each function by what its role lets it do: the API reads through the indexes, the executor makes the signing secret.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tenant_works_by_a_key_of_its_own_sees_its_runs_only_and_its_calls_are_signed() {
     let Some(world) = World::deployed().await else { return };
     world.api.ended_runs(&world.api.create(&once(&world.hook.ok(), after(1))).await).await;
-    let (status, key) =
-        world.api.ask("POST", "/v1/keys", Some(&json!({"name": "ci", "role": "admin", "tenant": "acme"}))).await;
-    assert_eq!(status, 201, "{key}");
-    let acme = world.api.by(key["secret"].as_str().expect("it is shown once"));
+    let (acme, key) = acme(&world).await;
 
     let good = acme.create(&once(&world.hook.ok(), after(1))).await;
     let mut hopeless = once(&world.hook.fails_once(), after(1));

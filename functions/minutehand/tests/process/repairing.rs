@@ -238,6 +238,22 @@ fn a_directory_that_is_not_there_is_not_made() {
     assert!(!missing.exists());
 }
 
+/// Removed: the line. The cursor is replaced (`clocks` of the simulation's guards shows it), and nobody hears of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_of_a_clock_that_was_ahead_is_said_aloud() {
+    let data = tempfile::tempdir().unwrap();
+    let _job = job_without_a_timer(data.path()).await;
+
+    let server = Server::on(data.path());
+
+    eventually(ITS_TIME, "the log says it", async || {
+        let said = server.stderr();
+        let says = |line: &&str| line.contains("ERROR") && line.contains("of a time that has not come");
+        said.lines().find(says).map(|_| ())
+    })
+    .await;
+}
+
 /// Every second, and a cursor of a clock that was two hours ahead.
 async fn job_without_a_timer(data: &Path) -> Job {
     let store = FileStore::open(data).unwrap();

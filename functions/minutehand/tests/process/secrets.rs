@@ -36,7 +36,8 @@ fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Grepped: all that it writes to stdout, stderr and its files, and all that it answers. What the header `X-Api-Key` says is stored
+/// Grepped: all that it writes to stdout, stderr and its files, and all that it answers; the target says it again in its failure (removed: what is left
+/// out of that. It stood in the run and its events). What the header `X-Api-Key` says is stored
 /// as it is, so that the file is looked at before a job with it is made.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_secret_says_reaches_the_target_and_nothing_else() {
@@ -74,6 +75,8 @@ async fn what_a_secret_says_reaches_the_target_and_nothing_else() {
         let answer = client.ask(Method::GET, &path, None, None).await.unwrap();
         assert!(!answer.body.to_string().contains(TEXT), "{path}: {}", answer.body);
     }
+    let failed = client.ask(Method::GET, &format!("/v1/runs/{run}"), None, None).await.unwrap();
+    assert!(failed.body["attempts"][0]["error"]["message"].as_str().unwrap().contains("***"), "{}", failed.body);
     let ended = server.stop();
     assert!(ended.status.success());
     assert!(!ended.stdout.contains(TEXT) && !ended.stderr.contains(TEXT), "it says it aloud");

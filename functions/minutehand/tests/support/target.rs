@@ -1,6 +1,6 @@
 //! A target: an HTTP server of the test's own, which records every call by its own clock.
 //!
-//! Its paths say how it behaves: `/ok`, `/slow/{ms}`, `/fail/{n}` (500 to the first n attempts), `/hang/{n}` (no answer
+//! Its paths say how it behaves: `/ok`, `/slow/{ms}`, `/fail/{n}` (500 to the first n attempts, with what they said), `/hang/{n}` (no answer
 //! to the first n attempts), `/accept/{ms}` (taken on: the work is still to come), `/give` (another payload), `/veto` (no).
 
 use std::net::SocketAddr;
@@ -105,9 +105,17 @@ async fn slow(State(witness): State<Witness>, Path(ms): Path<u64>, headers: Head
     StatusCode::OK
 }
 
-async fn fail(State(witness): State<Witness>, Path(n): Path<u32>, headers: HeaderMap, body: String) -> StatusCode {
+async fn fail(
+    State(witness): State<Witness>,
+    Path(n): Path<u32>,
+    headers: HeaderMap,
+    body: String,
+) -> (StatusCode, String) {
     let answering = witness.see(&headers, &body);
-    if answering.attempt <= n { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }
+    if answering.attempt <= n {
+        return (StatusCode::INTERNAL_SERVER_ERROR, format!("of no use: {body}"));
+    }
+    (StatusCode::OK, String::new())
 }
 
 async fn hang(State(witness): State<Witness>, Path(n): Path<u32>, headers: HeaderMap, body: String) -> StatusCode {

@@ -104,8 +104,9 @@ impl<T: Transport, S: Store, V: Services> Callers<T, S, V> {
             Err(error) => return Answer::Failed { error, retry_after: None },
         };
         let call = Call { payload: payload.as_ref(), ..call };
-        match &call.material.signing {
-            Some(secrets) => self.http.call(target, call, secrets).await,
+        let material = call.material;
+        match &material.signing {
+            Some(secrets) => shown(self.http.call(target, call, secrets).await, material),
             None => Answer::Failed {
                 error: ErrorCode::Unavailable.error("nobody read the secrets that this call is signed with"),
                 retry_after: None,
@@ -118,7 +119,19 @@ impl<T: Transport, S: Store, V: Services> Callers<T, S, V> {
             Ok(payload) => payload,
             Err(error) => return Answer::Failed { error, retry_after: None },
         };
-        self.services.call(target, Call { payload: payload.as_ref(), ..call }).await
+        let material = call.material;
+        shown(self.services.call(target, Call { payload: payload.as_ref(), ..call }).await, material)
+    }
+}
+
+/// What a target says of a failure stands where many read it, and some targets repeat there what they were given.
+fn shown(answer: Answer, material: &Material) -> Answer {
+    match answer {
+        Answer::Failed { error, retry_after } => {
+            let error = AttemptError { message: material.without_secrets(&error.message), ..error };
+            Answer::Failed { error, retry_after }
+        }
+        answer => answer,
     }
 }
 

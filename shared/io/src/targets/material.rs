@@ -8,6 +8,11 @@ use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::secret::{SecretName, SecretValue};
 use minutehand_domain::signing::SigningSecrets;
 
+/// Stands where a secret stood.
+const MASK: &str = "***";
+/// So much of a secret's beginning is not there by chance.
+const CUT: usize = 4;
+
 /// Its `Debug` shows nothing of it: it is made of secrets.
 #[derive(Clone, Default)]
 pub struct Material {
@@ -29,6 +34,21 @@ impl Material {
     /// What a secret says, where it is there.
     pub fn secret(&self, name: &SecretName) -> Option<&SecretValue> {
         self.secrets.get(name)?.as_deref().ok()
+    }
+
+    /// What somebody said who was called, without what the secrets say that it was given. It was cut short where it was long, maybe within one.
+    pub fn without_secrets(&self, told: &str) -> String {
+        let mut told = told.to_owned();
+        let values = self.secrets.values().flatten().map(|value| value.reveal());
+        for value in values.filter(|value| value.len() >= CUT) {
+            told = told.replace(value, MASK);
+            let begins_at_the_end = |length: &usize| value.get(..*length).is_some_and(|begin| told.ends_with(begin));
+            if let Some(length) = (CUT..value.len()).rev().find(begins_at_the_end) {
+                told.truncate(told.len() - length);
+                told.push_str(MASK);
+            }
+        }
+        told
     }
 
     /// Why the call cannot be made: it says the name of the first secret that is missing, and nothing that any of them says.
@@ -66,6 +86,16 @@ mod tests {
     #[test]
     fn a_debug_of_material_shows_nothing_of_it() {
         assert_eq!(format!("{:?}", material()), "Material { .. }");
+    }
+
+    /// Removed: what is cut within a secret.
+    #[test]
+    fn what_repeats_a_secret_is_shown_without_it() {
+        let shown = |told| material().without_secrets(told);
+
+        assert_eq!(shown("no hunter2, nor hunter2!"), "no ***, nor ***!");
+        assert_eq!(shown("the key is hunte"), "the key is ***");
+        assert_eq!((&*shown("hunters hunt"), &*shown("a hun")), ("hunters ***", "a hun"));
     }
 
     #[test]

@@ -98,6 +98,8 @@ pub enum Dropped {
     Held,
     /// It waits for its tasks or for an answer, and has what it needs.
     Waits,
+    /// It carries out tasks, or somebody is asked: whoever gave this wanted it looked at, which it was.
+    LookedAt,
     /// It waits for a place among those with whom it shares a limit: whoever gives one back hints it.
     AwaitsSlot,
     /// It made way for another of its job.
@@ -135,6 +137,7 @@ impl Claim {
                 | Dropped::Ended
                 | Dropped::Held
                 | Dropped::Waits
+                | Dropped::LookedAt
                 | Dropped::Yielded
                 | Dropped::TurnLost
                 | Dropped::StillOffered
@@ -250,14 +253,14 @@ pub(super) async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Read
     let (owner, run) = match standing(ports, &hint.tenant, hint.run, Asked::ByAHint).await? {
         Standing::Recorded(seen) if seen.item.is_finished() => {
             erase_what_is_left(ports, hint, &seen.item).await?;
-            return Ok(Err(Dropped::Finished));
+            return Ok(Err(if seen.item.graph.is_some() { Dropped::LookedAt } else { Dropped::Finished }));
         }
         Standing::Recorded(seen) if matches!(seen.item.waiting(), Some(Waiting::Tasks(_) | Waiting::Answer { .. })) => {
             let _a_look_stands_behind_it = Box::pin(attend(ports, &seen)).await?;
             if seen.item.tasks().is_some_and(|tasks| tasks.stop.is_some()) {
                 Box::pin(look_again(ports, hint)).await?;
             }
-            return Ok(Err(Dropped::Waits));
+            return Ok(Err(Dropped::LookedAt));
         }
         Standing::Recorded(seen) => match Box::pin(owner_of(ports, &seen.item)).await? {
             Some(owner) => (owner, Some(seen)),

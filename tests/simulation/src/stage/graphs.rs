@@ -279,6 +279,10 @@ impl Graphs {
         self.stage.steps()
     }
 
+    pub fn counted(&self, what: &str) -> u64 {
+        self.stage.counted(what)
+    }
+
     /// What the judge finds wrong with what was played so far.
     pub fn judge(&self) -> Vec<judge::Broken> {
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);

@@ -46,6 +46,21 @@ fn nth(nth: u32, mut line: Line) -> Line {
     line
 }
 
+/// A run whose tasks end in time is looked at once more at its deadline: nothing would have been done twice.
+///
+/// Removed (`looked-at-is-not-prevented`): that counts as prevented. There were as many as runs.
+#[test]
+fn the_look_at_a_deadline_prevents_nothing() {
+    let stage = Graphs::new([Flow { timeout: 300_000, ..flow([call(&[])]) }], []);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+
+    stage.play_to(600);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.counted("prevented by claim"), 0);
+}
+
 /// Rule **settle**: an executor dies with the end of a task just written; whoever finds that over pays what it owes.
 ///
 /// Removed: the look and the late hint erase the timer of a finished run at once. The second task was never begun.
