@@ -70,7 +70,7 @@ struct Hands {
 struct Hand {
     hands: Hands,
     _one: OwnedSemaphorePermit,
-    /// Queues that left no room for it have delivered it all the same.
+    /// None of a short call; nor of a long one for which there was no room, and which queues within this process deliver all the same.
     long: Option<OwnedSemaphorePermit>,
 }
 

@@ -98,7 +98,7 @@ pub enum Dropped {
     Held,
     /// It waits for its tasks or for an answer, and has what it needs.
     Waits,
-    /// It carries out tasks, or somebody is asked: whoever gave this wanted it looked at, which it was.
+    /// It carries out tasks, or somebody is asked: the hint was for a look at it.
     LookedAt,
     /// It waits for a place among those with whom it shares a limit: whoever gives one back hints it.
     AwaitsSlot,
