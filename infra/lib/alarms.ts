@@ -97,7 +97,7 @@ export class Alarms extends Construct {
   }
 
   /**
-   * An age is measured by a pass: of shards that were handed out to nobody only their queue tells. What is in it expires after ten minutes, without
+   * An age is measured by a pass: of shards that were handed out to nobody only their queue tells. What is in it expires after a quarter of an hour, without
    * becoming a dead letter, so seven are looked at; and where each shard is the tick's own it is empty. Passes that are late by minutes are as far apart:
    * two of seven minutes have one each, up to five minutes apart, behind which TelemetryMissing rings.
    */

@@ -40,20 +40,18 @@ where
 }
 
 /// Sweeps these shards in rounds until nothing is left of them or no time. Of several with more to do than their turn allows
-/// this invocation goes on with one, and the others go to invocations of their own; and so does all that is left in the end. It fails where no shard was
-/// swept well: what is wrong with one partition, or one queue, is nobody else's fault, and the age of a shard that stays behind says so.
+/// this invocation goes on with one, and the others go to invocations of their own; and so does all that is left in the end.
 pub async fn sweep_shards<D, H, F>(ports: &D, shards: Vec<u16>, until: Moment, hand_out: H) -> Result<Pass, Fault>
 where
     D: Ports,
     H: Fn(Group) -> F,
     F: Future<Output = Result<(), Fault>>,
 {
-    let (mut left, mut whole, mut fault, mut is_well) = (shards, Pass::default(), None, false);
+    let (mut left, mut whole, mut fault) = (shards, Pass::default(), None);
     while !left.is_empty() {
         let round = Round::sweep(ports, &left, until).await;
         whole = whole.and(round.pass);
         fault = fault.or(round.fault);
-        is_well |= round.is_well;
         let is_late = ports.clock().now() >= until;
         let mut mine: Vec<u16> = round.left;
         let others = mine.split_off(usize::from(!is_late).min(mine.len()));
@@ -71,10 +69,7 @@ where
         let Pass { later, corrupt, .. } = whole;
         tracing::error!(later, corrupt, "timers, or what they point at, cannot be read");
     }
-    match fault {
-        Some(why) if !is_well => Err(why),
-        _ => Ok(whole),
-    }
+    fault.map_or(Ok(whole), Err)
 }
 
 /// The groups that nobody took.

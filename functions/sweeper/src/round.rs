@@ -24,8 +24,6 @@ pub struct Round {
     pub left: Vec<u16>,
     /// The first fault. A shard that fails does not keep the others from being swept; the next tick looks at what failed again.
     pub fault: Option<Fault>,
-    /// Whether the turn of a shard ended without one.
-    pub is_well: bool,
 }
 
 impl Round {
@@ -48,7 +46,6 @@ impl Round {
         self.pass = self.pass.and(pass);
         // One that fails has a turn of its own where the shared one was too short, and no third one before the next tick.
         self.left.extend((pass.unfinished > 0 && (fault.is_none() || with_others)).then_some(shard));
-        self.is_well |= fault.is_none();
         if let Some(why) = fault {
             tracing::warn!(shard, %why, "not all of a shard was swept; the next pass looks at what failed again");
             self.fault.get_or_insert(why);

@@ -197,6 +197,9 @@ impl DynamoStore {
         for item in items {
             let at = |name| said(&item, name).cloned().unwrap_or_default();
             let (partition, sort) = (at(items::PARTITION), at(SORT));
+            if keys::bucket_of(&partition).is_none() {
+                continue; // a cursor, or how far a search has come
+            }
             match timer_of(item) {
                 Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(&partition, &sort, why)),
                 read => drop(read?),

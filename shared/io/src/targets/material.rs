@@ -1,9 +1,11 @@
 //! The material of a call: what it takes beside its order, read before the claim and held in memory until the call is made.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use minutehand_domain::body::Json;
 use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::secret::{SecretName, SecretValue};
 use minutehand_domain::signing::SigningSecrets;
@@ -36,19 +38,29 @@ impl Material {
         self.secrets.get(name)?.as_deref().ok()
     }
 
-    /// What somebody said who was called, without what the secrets say that it was given. It was cut short where it was long, maybe within one.
+    /// What somebody said who was called, without what the secrets say that it was given. It is in one line, and was cut short where it was long, maybe
+    /// within a secret.
     pub fn without_secrets(&self, told: &str) -> String {
         let mut told = told.to_owned();
-        let values = self.secrets.values().flatten().map(|value| value.reveal());
-        for value in values.filter(|value| value.len() >= CUT) {
-            told = told.replace(value, MASK);
-            let begins_at_the_end = |length: &usize| value.get(..*length).is_some_and(|begin| told.ends_with(begin));
-            if let Some(length) = (CUT..value.len()).rev().find(begins_at_the_end) {
+        for secret in self.as_repeated() {
+            told = told.replace(&secret, MASK);
+            let begins_at_the_end = |length: &usize| secret.get(..*length).is_some_and(|begin| told.ends_with(begin));
+            if let Some(length) = (CUT..secret.len()).rev().find(begins_at_the_end) {
                 told.truncate(told.len() - length);
                 told.push_str(MASK);
             }
         }
         told
+    }
+
+    /// What the secrets say, as it may be repeated in a line: as it is, or within JSON. The longest first, as one may stand within another.
+    fn as_repeated(&self) -> Vec<String> {
+        let values = self.secrets.values().flatten().map(|value| value.reveal());
+        let as_sent = values.flat_map(|value| [value.to_owned(), within_json(value)]);
+        let mut lines: Vec<String> = as_sent.map(|text| one_line(&text)).filter(|line| line.len() >= CUT).collect();
+        lines.sort_by_key(|line| (Reverse(line.len()), line.clone()));
+        lines.dedup();
+        lines
     }
 
     /// Why the call cannot be made: it says the name of the first secret that is missing, and nothing that any of them says.
@@ -60,6 +72,18 @@ impl Material {
         };
         Some(ErrorCode::Secret.error(&message))
     }
+}
+
+/// As an answer is quoted.
+pub(in crate::targets) fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|c| !c.is_control()).collect()
+}
+
+fn within_json(value: &str) -> String {
+    let quoted = Json::of(&serde_json::Value::from(value));
+    let inside = quoted.as_str().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inside.unwrap_or_default().to_owned()
 }
 
 impl fmt::Debug for Material {
@@ -96,6 +120,22 @@ mod tests {
         assert_eq!(shown("no hunter2, nor hunter2!"), "no ***, nor ***!");
         assert_eq!(shown("the key is hunte"), "the key is ***");
         assert_eq!((&*shown("hunters hunt"), &*shown("a hun")), ("hunters ***", "a hun"));
+    }
+
+    /// Removed, one after the other: the longest first; what is escaped in JSON; what becomes one line.
+    #[test]
+    fn what_repeats_secrets_within_others_or_in_json_or_of_many_lines_is_shown_without_them() {
+        let secrets = [("a", "minutehand"), ("b", "db://minutehand:p4ss@db"), ("c", "-- KEY\nMII\"E\n-- END")];
+        let value = |text: &str| Ok(Arc::new(SecretValue::new(Zeroizing::new(text.to_owned())).unwrap()));
+        let secrets = secrets.map(|(name, text)| (name.parse().unwrap(), value(text))).into();
+        let material = Material { signing: None, secrets };
+
+        let shown = |told| material.without_secrets(told);
+
+        assert_eq!(shown("db://minutehand:p4ss@db is away"), "*** is away");
+        assert_eq!(shown("-- KEY MII\"E -- END, said minutehand"), "***, said ***");
+        assert_eq!(shown(r#"{"key":"-- KEY\nMII\"E\n-- END"}"#), r#"{"key":"***"}"#);
+        assert_eq!(shown("no -- KEY MII"), "no ***");
     }
 
     #[test]

@@ -346,8 +346,11 @@ async fn in_its_turn<D: Ports>(
     };
     let beyond = next.admission.beyond(places);
     let next = with_admission(next, places, &beyond);
-    let written = write_turn(ports, told, lane, (&run, guard), (&next, until)).await;
-    Ok(Err(NotIn::Dropped(postponed(told, written))))
+    match write_turn(ports, told, lane, (&run, guard), (&next, until)).await {
+        // It has left its line for the place that it holds now: the next look at it may be an hour away, and others wait for that place.
+        Err(fault) if waits_since(&run).is_some() => Err(fault),
+        written => Ok(Err(NotIn::Dropped(postponed(told, written)))),
+    }
 }
 
 /// Whether the turn of a run is written down. It is promised there before, and what led here is erased after.

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::errors::broken;
 use crate::targets::Answer;
+use crate::targets::material::one_line;
 
 const ASYNC: HeaderName = HeaderName::from_static("minutehand-async");
 /// Bytes kept of an answer that is not JSON: enough to recognise it.
@@ -153,8 +154,7 @@ impl AnswerBody {
         if text.contains(['\0', char::REPLACEMENT_CHARACTER]) {
             return None;
         }
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let quote: String = line.chars().filter(|c| !c.is_control()).take(QUOTE_CHARS).collect();
+        let quote: String = one_line(&text).chars().take(QUOTE_CHARS).collect();
         (!quote.is_empty()).then_some(quote)
     }
 }
