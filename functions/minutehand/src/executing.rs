@@ -40,11 +40,10 @@ where
     ports.queues().set_concurrency(at_once);
     loop {
         let free = hands.free().await;
-        ports.queues().leave_room_for_long(hands.for_long.available_permits());
         let received = tokio::select! {
             biased;
             () = drain.draining() => break,
-            received = ports.queues().receive(TAKE.min(hands.all.available_permits() + 1)) => received,
+            received = hands.receive(ports.queues()) => received,
         };
         let mut free = Some(free);
         for delivery in or_pause(received).await {
@@ -70,7 +69,7 @@ struct Hands {
 struct Hand {
     hands: Hands,
     _one: OwnedSemaphorePermit,
-    /// None of a short call; nor of a long one for which there was no room, and which queues within this process deliver all the same.
+    /// Of a call that may be long. In the queues within a process none has a lane of its own.
     long: Option<OwnedSemaphorePermit>,
 }
 
@@ -82,6 +81,12 @@ impl Hands {
 
     async fn free(&self) -> OwnedSemaphorePermit {
         Arc::clone(&self.all).acquire_owned().await.expect("nobody closes it")
+    }
+
+    /// Hints for the hands that are free, and the one that is taken for the first of them.
+    async fn receive<Q: Inbox>(&self, queues: &Q) -> Result<Vec<Delivery<Q::Receipt>>, Fault> {
+        queues.leave_room_for_long(self.for_long.available_permits());
+        queues.receive(TAKE.min(self.all.available_permits() + 1)).await
     }
 
     fn for_a(&self, length: Length, one: OwnedSemaphorePermit) -> Hand {
@@ -139,7 +144,70 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use minutehand_domain::Moment;
+    use minutehand_domain::hint::Hint;
+    use minutehand_domain::lane::Lane;
+    use minutehand_io::queues::Queues;
+
     use super::*;
+
+    /// Hears how much room there is, and how many hints are asked for.
+    #[derive(Default)]
+    struct Heard {
+        room: Mutex<Vec<usize>>,
+        asked: Mutex<Vec<usize>>,
+    }
+
+    impl Queues for Heard {
+        type Receipt = ();
+
+        async fn send(&self, _lane: Lane, _hint: &Hint, _at: Moment) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        async fn hide(&self, (): &(), _until: Moment) -> Result<(), Fault> {
+            Ok(())
+        }
+    }
+
+    impl Inbox for Heard {
+        async fn receive(&self, max: usize) -> Result<Vec<Delivery<()>>, Fault> {
+            self.asked.lock().unwrap().push(max);
+            Ok(Vec::new())
+        }
+
+        async fn done(&self, (): &()) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        async fn give_back(&self, (): &(), _at: Moment) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        fn leave_room_for_long(&self, room: usize) {
+            self.room.lock().unwrap().push(room);
+        }
+    }
+
+    /// Removed, one after the other: that the queues are told before hints are asked for, so that long ones were received for which there is no hand;
+    /// and when a hand comes free, so that who waited already never came for another.
+    #[tokio::test]
+    async fn the_queues_hear_for_how_many_long_calls_there_are_hands() {
+        let (hands, queues) = (Hands::new(4), Heard::default());
+        let first = hands.for_a(Length::Long, hands.free().await);
+        let second = hands.for_a(Length::Short, hands.free().await);
+        let free = hands.free().await;
+
+        assert_eq!(hands.receive(&queues).await, Ok(Vec::new()));
+        second.give_back(&queues);
+        first.give_back(&queues);
+
+        drop(free);
+        assert_eq!((*queues.room.lock().unwrap()).clone(), [2, 3]);
+        assert_eq!((*queues.asked.lock().unwrap()).clone(), [2]);
+    }
 
     /// Removed: `* 3 / 4`. Calls that hang had all hands.
     #[tokio::test]

@@ -87,8 +87,8 @@ pub trait Inbox: Queues {
     /// capacity free for tenants that have nothing in flight; the others deliver whatever is requested.
     fn set_concurrency(&self, _count: u32) {}
 
-    /// Sets how many hints of long calls may be received from now on: whoever has no hand for them leaves them in their queues. Queues that divide
-    /// hands among tenants by themselves deliver all the same.
+    /// Sets how many hints of long calls may be received from now on: whoever has no hand for them leaves them in their queues. Where
+    /// long calls have no lane of their own this does nothing.
     fn leave_room_for_long(&self, _room: usize) {}
 }
 
