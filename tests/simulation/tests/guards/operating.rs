@@ -200,17 +200,18 @@ fn what_a_schedule_may_still_start_is_left_to_it() {
     assert!(stage.operations()[0].progress.done > 0, "the schedule fired the last of them alone");
 }
 
-/// The record of an outage speaks for many, and those that a backfill leaves lie between.
+/// The record of an outage speaks for many, and those that a backfill leaves lie between: more of them than whoever looks for it passes over.
 ///
 /// Removed (`backfill-span`): what is put in the place of one speaks for none behind it. Behind the first few nothing was made.
 #[test]
 fn all_that_an_outage_took_is_made_up_for() {
     let stage = Stage::new(each_minute(), []);
     stage.create(0, "creator");
-    stage.lose_hints(0..2400);
-    stage.sweep_each_minute(2400..2 * HOUR);
-    stage.backfill(2700, "asker", 60..2400);
-    stage.play_to(2 * HOUR);
+    let outage = 8 * HOUR;
+    stage.lose_hints(0..outage);
+    stage.sweep_each_minute(outage..12 * HOUR);
+    stage.backfill(outage + 300, "asker", 60..outage);
+    stage.play_to(12 * HOUR);
 
     assert_eq!(stage.account_of_backfills(-HOUR, 60, &[]).judge(), []);
     assert_eq!(stage.operations()[0].progress.refused, 0);
