@@ -237,13 +237,7 @@ struct Command {
 impl Command {
     /// Whether the job is now as it was to be.
     fn is_done(&self, changed: &Changed) -> bool {
-        match changed {
-            Changed::Done(_)
-            | Changed::AsItWas(_)
-            | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, _) => true,
-            Changed::NotFound => false,
-            Changed::Refused(..) | Changed::NotHeeded(_) | Changed::NotToFollow(_) => self.change == Change::Delete,
-        }
+        changed.is_as_wanted() || (self.change == Change::Delete && *changed != Changed::NotFound)
     }
 
     fn deed(&self) -> Deed {

@@ -35,7 +35,7 @@ struct Heard {
 }
 
 impl Heard {
-    /// Whoever has gone for good is no worker that is dead, either: each deployment would leave those of the one before.
+    /// A worker that has gone for good does not count as dead for ever: each deployment would leave those of the one before.
     fn make_room(&mut self, now: Moment) {
         let Self { workers, holders } = self;
         workers.retain(|_, known| now.since(known.heard_at) < REMEMBERED);

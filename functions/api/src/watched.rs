@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
-use minutehand_domain::run::State;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
@@ -65,11 +64,7 @@ impl Watched {
     pub(crate) async fn standing<D: Ports>(&self, ports: &D) -> Result<Option<Standing>, Fault> {
         let now = ports.clock().now();
         let Some(job) = job_of(ports, &self.tenant, self.job).await? else { return Ok(None) };
-        let newest = Newest::for_health(ports, &job, now).await?;
-        let succeeded = newest.runs.iter().filter_map(|run| match &run.state {
-            State::Succeeded { at, .. } => Some(*at),
-            _other => None,
-        });
-        Ok(Some(Standing { last_success: succeeded.max(), overdue_since: newest.overdue_since(&job, now) }))
+        let health = Newest::for_health(ports, &job, now).await?.judged(&job, now);
+        Ok(Some(Standing { last_success: health.last_success_at, overdue_since: health.overdue_since }))
     }
 }

@@ -146,13 +146,8 @@ async fn apply<D: Ports>(
     let workflow = found(ports, tenant, id).await?.ok_or_else(Problem::no_workflow)?;
     let command = Command { change: change_to, precondition, version: workflow.version };
     let changing = change(ports, tenant, id.job(), &command);
-    let is_done = |changed: &Changed| match changed {
-        Changed::Done(_)
-        | Changed::AsItWas(_)
-        | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, _) => true,
-        Changed::Refused(..) | Changed::NotHeeded(_) | Changed::NotToFollow(_) | Changed::NotFound => false,
-    };
-    let job = match acting.on_record_as(ports, tenant, (deed, &id.to_string()), changing, is_done).await? {
+    let deed = (deed, &*id.to_string());
+    let job = match acting.on_record_as(ports, tenant, deed, changing, Changed::is_as_wanted).await? {
         // A command that changes nothing has been applied already.
         Changed::Done(job)
         | Changed::AsItWas(job)

@@ -23,7 +23,7 @@ use minutehand_io::targets::{Answer, Call, Material, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies::{self, BodyOf};
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim, material_again};
-use minutehand_protocol::run::finish::{self, Finished, hand_back, not_called, veto};
+use minutehand_protocol::run::finish::{self, Finished, hand_back, veto};
 
 use self::hook::Said;
 
@@ -108,8 +108,7 @@ enum Called {
     /// The target's answer, or why it was not called; and what a hook gave it in the place of its payload.
     Answered(Answer, Option<Json>),
     Vetoed(String),
-    /// Whoever was asked before took so long that what is left of the lease does not cover the call; or what the call takes could not be read
-    /// once more.
+    /// The hook took so long that what is left of the lease does not cover the call; or what the call takes could not be read once more.
     Not,
 }
 
@@ -189,7 +188,9 @@ async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended) 
     let (answer, given) = match ended {
         Ended::Answered(answer, given) => (answer, given),
         Ended::Vetoed(told) => return veto(ports, seen, fence, &told, terms, Some(hint)).await,
-        Ended::NotCalled => return not_called(ports, seen, fence, terms, Some(hint)).await,
+        Ended::NotCalled => {
+            return finish::record(ports, seen, None, &Event::NotCalled { fence }, terms, Some(hint)).await;
+        }
     };
     let of = BodyOf::run(run, ports.clock().now());
     let given = match given {

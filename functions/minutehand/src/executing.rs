@@ -59,7 +59,6 @@ where
 }
 
 /// What there is to work with: so many at once, and of these not all for calls that may take a quarter of an hour.
-#[derive(Clone)]
 struct Hands {
     all: Arc<Semaphore>,
     for_long: Arc<Semaphore>,
@@ -67,7 +66,6 @@ struct Hands {
 
 /// One of them, and who has taken it.
 struct Hand {
-    hands: Hands,
     _one: OwnedSemaphorePermit,
     /// Of a call that may be long. In the queues within a process none has a lane of its own.
     long: Option<OwnedSemaphorePermit>,
@@ -94,16 +92,17 @@ impl Hands {
             Length::Short => None,
             Length::Long => Arc::clone(&self.for_long).try_acquire_owned().ok(),
         };
-        Hand { hands: self.clone(), _one: one, long }
+        Hand { _one: one, long }
     }
 }
 
 impl Hand {
-    /// Whoever waits for something to do may come for a long call again.
+    /// A receiver that waits may come for a long call again.
     fn give_back(self, queues: &impl Inbox) {
         if let Some(long) = self.long {
+            let for_long = Arc::clone(long.semaphore());
             drop(long);
-            queues.leave_room_for_long(self.hands.for_long.available_permits());
+            queues.leave_room_for_long(for_long.available_permits());
         }
     }
 }
@@ -192,7 +191,7 @@ mod tests {
     }
 
     /// Removed, one after the other: that the queues are told before hints are asked for, so that long ones were received for which there is no hand;
-    /// and when a hand comes free, so that who waited already never came for another.
+    /// and when a hand comes free, so that a receiver that waited already never came for another.
     #[tokio::test]
     async fn the_queues_hear_for_how_many_long_calls_there_are_hands() {
         let (hands, queues) = (Hands::new(4), Heard::default());

@@ -87,7 +87,7 @@ pub trait Inbox: Queues {
     /// capacity free for tenants that have nothing in flight; the others deliver whatever is requested.
     fn set_concurrency(&self, _count: u32) {}
 
-    /// Sets how many hints of long calls may be received from now on: whoever has no hand for them leaves them in their queues. Where
+    /// Sets how many hints of long calls may be received from now on: those without a hand are left in their queues. Where
     /// long calls have no lane of their own this does nothing.
     fn leave_room_for_long(&self, _room: usize) {}
 }

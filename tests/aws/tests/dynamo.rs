@@ -54,7 +54,7 @@ mod far_away {
     use minutehand_domain::timer::{Obligation, Timer, TimerKey};
     use minutehand_io::Fault;
     use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Table};
-    use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Part, Put, Store, Updated};
+    use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Everything, Guard, Part, Put, Store, Updated};
     use minutehand_tests::conformance::items::slot::Take;
     use minutehand_tests::conformance::items::{edge, take};
     use minutehand_tests::conformance::lists::put_run;
@@ -450,6 +450,23 @@ mod far_away {
         assert_eq!(holders_of_the_slot(&dynamo).await, [edge(1)], "what is not known is not changed");
     }
 
+    /// All that a repair looks at, in so many parts.
+    async fn all_pages(store: &DynamoStore, of: usize) -> Vec<Everything> {
+        let mut pages = Vec::new();
+        for number in 0..of {
+            let mut behind = None;
+            loop {
+                let page = store.everything(Part { number, of }, behind).await.unwrap();
+                behind = page.next.clone();
+                pages.push(page);
+                if behind.is_none() {
+                    break;
+                }
+            }
+        }
+        pages
+    }
+
     /// Tried: with a walk that ends with the state, none of the timers is found; with one that takes whatever lies among them for a timer, the cursor is.
     #[tokio::test]
     async fn a_repair_goes_through_the_timers_as_well_and_finds_those_that_cannot_be_read() {
@@ -462,18 +479,8 @@ mod far_away {
         let put = store.put(&Tenant::deployment(), 3, &Cursor::starting_at(1), Guard::Absent).await.unwrap();
         assert!(put.is_written());
 
-        let mut found = Vec::new();
-        for number in 0..3 {
-            let mut behind = None;
-            loop {
-                let page = store.everything(Part { number, of: 3 }, behind).await.unwrap();
-                found.extend(page.unreadable);
-                behind = page.next;
-                if behind.is_none() {
-                    break;
-                }
-            }
-        }
+        let pages = all_pages(&store, 3).await;
+        let found: Vec<_> = pages.into_iter().flat_map(|page| page.unreadable).collect();
 
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found.iter().all(|left| left.timer.is_some()), "{found:?}");
@@ -492,14 +499,7 @@ mod far_away {
             }
         }
 
-        let (mut behind, mut jobs) = (None, 0);
-        loop {
-            let page = store.everything(Part { number: 0, of: 1 }, behind).await.unwrap();
-            (jobs, behind) = (jobs + page.heads.len(), page.next);
-            if behind.is_none() {
-                break;
-            }
-        }
+        let jobs: usize = all_pages(&store, 1).await.iter().map(|page| page.heads.len()).sum();
 
         let spent = store.spent()[&(Operation::Scan, Resource::Table(Table::State))];
         eprintln!("a repair's look at 1,000 jobs: {} read units, {} requests", spent.read_units, spent.requests);

@@ -15,7 +15,7 @@ const AT_ONCE: usize = 8;
 
 /// Runs whose time has come, newest first: without occurrences that were cancelled before they were due.
 pub(crate) struct Newest {
-    pub runs: Vec<Run>,
+    pub(super) runs: Vec<Run>,
     /// Nothing lies among them that this release cannot read.
     is_whole: bool,
 }
@@ -36,13 +36,8 @@ impl Newest {
         JobHealthView::of(&self.judged(job, now))
     }
 
-    /// Since when an occurrence should have begun that has not.
-    pub(crate) fn overdue_since(&self, job: &Job, now: Moment) -> Option<Moment> {
-        self.judged(job, now).overdue_since
-    }
-
-    /// What cannot be read may be the record of whatever seems to be overdue.
-    fn judged(&self, job: &Job, now: Moment) -> Health {
+    /// What cannot be read may be the record of an occurrence that seems to be overdue.
+    pub(crate) fn judged(&self, job: &Job, now: Moment) -> Health {
         let health = Health::of(job, &self.runs, now);
         Health { overdue_since: health.overdue_since.filter(|_| self.is_whole), ..health }
     }

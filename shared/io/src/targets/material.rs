@@ -38,7 +38,7 @@ impl Material {
         self.secrets.get(name)?.as_deref().ok()
     }
 
-    /// What somebody said who was called, without what the secrets say that it was given. It is in one line, and was cut short where it was long, maybe
+    /// What a target says, without what the secrets say that it was given. It is in one line, and was cut short where it was long, maybe
     /// within a secret.
     pub fn without_secrets(&self, told: &str) -> String {
         let mut told = told.to_owned();

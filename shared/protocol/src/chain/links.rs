@@ -112,12 +112,10 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
         return Ok(Link::Timer);
     }
     match ports.store().get::<Run>(&job.tenant, key).await {
+        Ok(Some(seen)) => return Ok(Link::Recorded(seen.item)),
+        Ok(None) => {}
         Err(why) if Discard::Corrupt.admits(&why) => return Ok(Link::Corrupt),
-        read => {
-            if let Some(seen) = read? {
-                return Ok(Link::Recorded(seen.item));
-            }
-        }
+        Err(fault) => return Err(fault),
     }
     if let Some(coverage) = covering(ports, &job.tenant, key).await? {
         return Ok(Link::Covered(coverage.covered));

@@ -64,6 +64,18 @@ pub enum Changed {
     NotHeeded(NotHeeded),
 }
 
+impl Changed {
+    /// Whether the job is as it was to be, since now or since before.
+    pub fn is_as_wanted(&self) -> bool {
+        match self {
+            Self::Done(_)
+            | Self::AsItWas(_)
+            | Self::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, _) => true,
+            Self::Refused(..) | Self::NotToFollow(_) | Self::NotFound | Self::NotHeeded(_) => false,
+        }
+    }
+}
+
 /// Changes the job to what is wanted of it.
 pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, want: &W) -> Result<Changed, W::No> {
     for _ in 0..TRIES {

@@ -55,17 +55,6 @@ pub async fn hand_back<D: Ports>(
     record(ports, seen, None, &RunEvent::HandBack { fence, terms }, terms, behind).await
 }
 
-/// Gives the run up before its call, for the next one to make.
-pub async fn not_called<D: Ports>(
-    ports: &D,
-    seen: Seen<Run>,
-    fence: u32,
-    terms: &Terms,
-    behind: Option<&Hint>,
-) -> Result<Finished, Fault> {
-    record(ports, seen, None, &RunEvent::NotCalled { fence }, terms, behind).await
-}
-
 /// Leaves the run to whom its holder called: whoever shows this token says later how it went. The timer behind the run is left, and ends the
 /// attempt when its time is up; of one that was cancelled meanwhile a look is promised for the end of its grace. Where the target was
 /// faster than its own answer, the run has ended.

@@ -70,7 +70,7 @@ impl Polling {
         }
     }
 
-    /// Whoever waits looks again: the queues that there is room for now are polled.
+    /// A receiver that waits looks again: the queues that there is room for now are polled.
     pub(super) fn leave_room_for_long(&self, room: usize) {
         self.poller.mailbox().leave_room_for_long(room);
         self.poller.arrived.notify_waiters();

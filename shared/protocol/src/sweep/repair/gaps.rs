@@ -90,21 +90,16 @@ pub(in crate::sweep) async fn first_unborn<D: Ports>(
     let mut behind = gap.start;
     for _ in 0..MOST_HINTED {
         let Some(at) = job.next_after(behind).filter(|at| *at < gap.end) else { return Ok(None) };
-        let standing = match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByWhoDecides).await {
-            // Something became of it, and a repair says of that record that nobody can read it.
-            Err(why) if Discard::Corrupt.admits(&why) => {
-                behind = at;
-                continue;
-            }
-            standing => standing?,
-        };
-        match standing {
-            Standing::Unborn(_) => return Ok(Some(at)),
+        behind = match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByWhoDecides).await {
+            Ok(Standing::Unborn(_)) => return Ok(Some(at)),
             // An older record speaks for it, up to there.
-            Standing::Covered(_, coverage) => behind = coverage.covered.until.just_before().max(at),
-            Standing::Recorded(_) => behind = at,
-            Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => return Ok(None),
-        }
+            Ok(Standing::Covered(_, coverage)) => coverage.covered.until.just_before().max(at),
+            Ok(Standing::Recorded(_)) => at,
+            Ok(Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord) => return Ok(None),
+            // Something became of it, and a repair says of that record that nobody can read it.
+            Err(why) if Discard::Corrupt.admits(&why) => at,
+            Err(fault) => return Err(fault),
+        };
     }
     Ok(None)
 }
