@@ -456,8 +456,8 @@ mod far_away {
         for number in 0..of {
             let mut behind = None;
             loop {
-                let page = store.everything(Part { number, of }, behind).await.unwrap();
-                behind = page.next.clone();
+                let page = store.everything(Part { number, of }, behind.take()).await.unwrap();
+                behind.clone_from(&page.next);
                 pages.push(page);
                 if behind.is_none() {
                     break;
