@@ -77,6 +77,13 @@ impl Deployment {
         output_of(sync.args(["s3", "sync", &format!("s3://{}", self.output(output))]).arg(directory));
     }
 
+    /// Has a shell do that, in a folder that has the admin key as `admin.key`, and says what it wrote.
+    pub fn shell(&self, script: &str) -> String {
+        fs::write(self.home.path().join("admin.key"), &self.key).expect("a home can be written into");
+        let mut shell = self.with_settings(Command::new("bash"));
+        output_of(shell.current_dir(self.home.path()).args(["-euo", "pipefail", "-c", script]))
+    }
+
     /// The emulator's address and credentials, and no settings of the developer who runs the tests.
     fn with_settings(&self, mut command: Command) -> Command {
         let tools = self.tools.aws.parent().expect("a program is in a folder");

@@ -1,7 +1,7 @@
 //! End to end: the stack of `template.yaml`, put by the scripts that people use on a ministack that enforces each role, with
 //! the real bootstraps; jobs come in over its HTTP API, and a hook on this machine hears of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read as _;
 use std::ops::Range;
@@ -347,6 +347,42 @@ async fn rescheduled(world: &World, at: [&str; 2], expression: &str, state: Sche
 /// Who sweeps from now on is asked to by the test.
 async fn stop_ticks(world: &World) {
     rescheduled(world, TICK, "rate(1 minute)", ScheduleState::Disabled).await;
+}
+
+/// What the head of the runbooks has people type, on AWS.
+fn head_of_the_runbooks() -> String {
+    let page = fs::read_to_string(workspace::root().join("docs/operations.md")).expect("there is one");
+    let (_, block) = page.split_once("where it runs on AWS:\n\n```sh\n").expect("a block of commands");
+    block.split_once("```").expect("it ends").0.to_owned()
+}
+
+/// They are typed here as they stand there: the tick stops, and goes on as it was; and one parameter is another while all others stay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_head_of_the_runbooks_turns_the_tick_off_and_on_and_sets_a_parameter() {
+    let Some(world) = World::deployed_with(&["EarlySeconds=2"]).await else { return };
+    let typed = |what: &str| world.deployment.shell(&format!("{}\n{what}", head_of_the_runbooks()));
+    let whole = |it: GetScheduleOutput| {
+        (it.state, it.target, it.schedule_expression, it.flexible_time_window, it.description, it.group_name)
+    };
+    let parameters = || {
+        let all = "aws cloudformation describe-stacks --stack-name $STACK --query Stacks[0].Parameters";
+        let all: Vec<Value> = serde_json::from_str(&typed(all)).expect("a list");
+        let pair = |each: Value| (each["ParameterKey"].to_string(), each["ParameterValue"].to_string());
+        all.into_iter().map(pair).collect::<BTreeMap<_, _>>()
+    };
+
+    let was = whole(schedule(&world, TICK).await);
+    tokio::task::block_in_place(|| typed("tick DISABLED"));
+    let stopped = whole(schedule(&world, TICK).await);
+    assert_eq!(stopped.0, Some(ScheduleState::Disabled));
+    tokio::task::block_in_place(|| typed("tick ENABLED"));
+    assert_eq!(whole(schedule(&world, TICK).await), was);
+
+    let mut before = tokio::task::block_in_place(parameters);
+    tokio::task::block_in_place(|| typed("parameter LogLevel debug"));
+    let after = tokio::task::block_in_place(parameters);
+    before.insert("\"LogLevel\"".to_owned(), "\"debug\"".to_owned());
+    assert_eq!(after, before);
 }
 
 fn at(moment: Moment) -> String {

@@ -43,7 +43,7 @@ pub struct Build {
 }
 
 /// What is built without optimization polls futures inside of futures, each with a frame for all that it ever awaits.
-const STACK_BYTES: &str = "8388608";
+const STACK_BYTES: &str = "33554432";
 
 impl Tests {
     pub fn built(build: &Build, lines: &[Lines]) -> io::Result<Result<Self, NotBuilt>> {
@@ -86,7 +86,18 @@ impl Build {
         cargo.current_dir(&self.tree).env("CARGO_BUILD_BUILD_DIR", &self.shared).env("CARGO_TARGET_DIR", &self.own);
         // What is built is run once; nobody steps through it.
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
+        without_this_package(&mut cargo);
         cargo
+    }
+}
+
+/// What cargo says to a program of the program's own package is part of what ring's build is made of: with it, ring would be built again and with ring
+/// each AWS SDK, in the folder from which others may be running tests.
+fn without_this_package(cargo: &mut Command) {
+    for (name, _) in env::vars_os() {
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            cargo.env_remove(name);
+        }
     }
 }
 
@@ -122,4 +133,22 @@ fn guard_of<'a>(error: &Value, lines: &'a [Lines]) -> Option<&'a str> {
         };
         lines.iter().find(here).map(|of| of.guard.as_str())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without `without_this_package` cargo would hear of both.
+    #[test]
+    fn cargo_builds_as_if_nobody_of_a_package_asked() {
+        let folder = PathBuf::from("target");
+        let build = Build { tree: folder.clone(), shared: folder.clone(), own: folder, workspace: true };
+        let cargo = build.cargo();
+        let removed: Vec<_> = cargo.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
+        for ours in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR"] {
+            assert!(env::var_os(ours).is_some(), "{ours} is what cargo tells a test");
+            assert!(removed.iter().any(|name| *name == ours), "{ours} {removed:?}");
+        }
+    }
 }
