@@ -104,8 +104,10 @@ export class Alarms extends Construct {
   private sweeps(): void {
     const { measured } = this;
     const age = measured.of('sweep_age_seconds', 'Maximum', minutes(1), 'sweeper');
-    this.whole('SweepBehind', 'page', 'Passes over a shard are more than two minutes apart, or nobody sweeps the shards that were handed out', [
+    const failed = measured.of('sweeps_failed_total', 'Sum', minutes(1), 'sweeper');
+    this.whole('SweepBehind', 'page', 'Passes over a shard are more than two minutes apart, or fail minute after minute, or nobody sweeps the shards that were handed out', [
       this.part('SweepBehind', 'Late', { metric: age, above: 120, of: 7, bad: 2 }),
+      this.part('SweepBehind', 'Fails', { metric: failed, above: 0, of: 7, bad: 5 }),
       this.part('SweepBehind', 'NotTaken', { metric: untaken([this.props.stack.sweepsQueue]), above: 0, ...untakenFor(5) }),
     ]);
     const passes = measured.of('sweep_age_seconds', 'SampleCount', minutes(1), 'sweeper');
@@ -135,7 +137,8 @@ export class Alarms extends Construct {
 
   /**
    * A hint is sent up to five minutes ahead, and is in its queue until its call has ended: so long nothing is wrong. Behind that, and rising. And
-   * sooner where hints can be taken and nobody takes any: then no run begins, so that no start is late.
+   * sooner where hints can be taken and nobody takes any: then no run begins, so that no start is late. All hands of long calls may be taken for as long as
+   * a call may last, fourteen minutes, in which nothing is received and nothing is wrong.
    */
   private queues(): void {
     const parts = [false, true].flatMap((long) => {
@@ -144,7 +147,7 @@ export class Alarms extends Construct {
       const word = long ? 'Long' : 'Short';
       return [
         this.part('QueueBehind', word, { metric: older(lanes, limit), above: 0, of: 2, bad: 2 }),
-        this.part('QueueBehind', `${word}NotTaken`, { metric: untaken(namesOf(lanes)), above: 0, ...untakenFor(5) }),
+        this.part('QueueBehind', `${word}NotTaken`, { metric: untaken(namesOf(lanes)), above: 0, ...untakenFor(long ? 16 : 5) }),
       ];
     });
     this.whole('QueueBehind', 'page', 'What a queue holds is older than it may be, and grows older, or nobody takes it', parts);
@@ -163,20 +166,18 @@ export class Alarms extends Construct {
       return [measured.of(name, 'Sum', minutes(15), 'api'), measured.of(name, 'Sum', minutes(15), 'sweeper'), measured.of(name, 'Sum', minutes(15), 'executor', 'high')];
     });
     this.alarm('NotificationsFailing', 'ticket', 'Messages of notifications were given up', { metric: combined(unheard, minutes(15), 'given up'), above: 0 });
-    // What workers carry out ends in the API.
-    const ended = (word: string) => [...measured.byPriority(`runs_total.${word}`, 'Sum', minutes(60)), measured.of(`runs_total.${word}`, 'Sum', minutes(60), 'api')];
-    const [failed, succeeded] = [ended('failed'), ended('succeeded')];
-    const usingMetrics = named('ended', [...failed, ...succeeded]);
-    const ids = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
-    const [bad, all] = [ids.slice(0, failed.length).join(' + '), ids.join(' + ')];
-    const share = new MathExpression({
-      expression: `IF(${all} > 20, 100 * (${bad}) / (${all}), 0)`,
-      usingMetrics,
-      period: minutes(60),
-      label: 'failed, in percent',
-    });
-    const what = this.described('FailuresUnusual', 'More runs fail than in the weeks before');
-    this.told(this.band('FailuresUnusual', 'FailuresUnusual', what, share, 2), 'ticket');
+    // What workers carry out ends in the API. Apart, as CloudWatch learns what is usual of ten metrics and expressions together at most.
+    const called = (word: string) => measured.byPriority(`runs_total.${word}`, 'Sum', minutes(60));
+    const pulled = (word: string) => [measured.of(`runs_total.${word}`, 'Sum', minutes(60), 'api')];
+    this.whole('FailuresUnusual', 'ticket', 'More runs fail than in the weeks before', [this.unusual('Called', called), this.unusual('Pulled', pulled)]);
+  }
+
+  /** Where none failed for weeks two are unusual, and nothing to look at: so a share is asked for as well. */
+  private unusual(whose: string, ended: (word: string) => IMetric[]): IAlarmRule {
+    const share = failedOf(ended('failed'), ended('succeeded'), minutes(60));
+    const band = this.band(`FailuresUnusual${whose}Band`, `FailuresUnusual-${whose}Band`, partOf('FailuresUnusual'), share, 2);
+    const some = this.part('FailuresUnusual', `${whose}Some`, { metric: share, above: 5, of: 2, bad: 2 });
+    return AlarmRule.allOf(AlarmRule.fromAlarm(band, AlarmState.ALARM), some);
   }
 
   private workers(): void {
@@ -213,8 +214,10 @@ export class Alarms extends Construct {
   private functions(): void {
     const { functions } = this.props.stack;
     const names = [...FUNCTIONS.map((word) => functions[word]), ...(this.props.stack.archiver ? [this.props.stack.archiver.functionName] : [])];
-    const parts = names.flatMap((functionName) => ['Errors', 'Throttles'].map((name) => lambda(name, functionName, minutes(5))));
-    this.alarm('FunctionsFail', 'ticket', 'Invocations fail, or there are more than may be', { metric: combined(parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
+    const failed = names.flatMap((functionName) => ['Errors', 'Throttles'].map((name) => lambda(name, functionName, minutes(5))));
+    // A sweep that left something undone is no invocation that failed, unless it did nothing else.
+    const parts = [...failed, this.measured.of('sweeps_failed_total', 'Sum', minutes(5), 'sweeper')];
+    this.alarm('FunctionsFail', 'ticket', 'Invocations or parts of sweeps fail, or there are more than may be', { metric: combined(parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
     this.down();
     this.archive(this.props.stack.archiver);
   }
@@ -351,6 +354,14 @@ function longest(label: string, parts: readonly IMetric[], period: Duration): IM
   const usingMetrics = named(label, parts);
   const expression = `MAX([${Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`).join(', ')}])`;
   return new MathExpression({ expression, usingMetrics, period, label });
+}
+
+/** Of more than 20 runs that have ended, how many failed, in percent. */
+function failedOf(failed: readonly IMetric[], succeeded: readonly IMetric[], period: Duration): IMetric {
+  const usingMetrics = named('ended', [...failed, ...succeeded]);
+  const ids = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
+  const [bad, all] = [ids.slice(0, failed.length).join(' + '), ids.join(' + ')];
+  return new MathExpression({ expression: `IF(${all} > 20, 100 * (${bad}) / (${all}), 0)`, usingMetrics, period, label: 'failed, in percent' });
 }
 
 /** How old the oldest hint is where it is older than this and grows older; 0 where all is well. */

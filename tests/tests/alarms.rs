@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use minutehand_domain::priority::Priority;
 use minutehand_domain::run::ErrorCode;
 use minutehand_io::metrics::{ALL, Kind, Metric};
 use minutehand_python::prerequisite::{is_there, not_run, run, say};
@@ -202,12 +203,13 @@ fn words_that_rules_choose_by_are_words_of_their_metrics() {
     assert!(chosen >= 20, "{chosen}");
 }
 
-/// Whether a metric may stand under this word, as far as its words are listed anywhere.
+/// Whether a metric may stand under this word: one of those that it has from its start on, or that its help names.
 fn is_a_word(metric: &Metric, label: &str, word: &str) -> bool {
-    let is_an_error = || word == "other" || ErrorCode::ALL.into_iter().any(|code| code.as_str() == word);
     match label {
-        "error" => is_an_error(),
-        _ => metric.from_start.is_empty() || metric.from_start.contains(&word),
+        "error" => word == "other" || ErrorCode::ALL.into_iter().any(|code| code.as_str() == word),
+        "priority" => Priority::ALL.into_iter().any(|priority| priority.as_str() == word),
+        _ if metric.from_start.is_empty() => metric.help.contains(&format!("`{word}`")),
+        _ => metric.from_start.contains(&word),
     }
 }
 

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use minutehand_domain::id::Tenant;
 use minutehand_domain::target::{HttpTarget, Target};
+use minutehand_io::Ports;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
 use minutehand_io::targets::{Declared, TargetRefusal};
+use minutehand_wire as wire;
 
 use crate::backup::Backups;
 use crate::body_budget::BodyBudget;
@@ -16,6 +20,7 @@ use crate::meters::Meters;
 use crate::metrics::Metrics;
 use crate::pools::NamedPools;
 use crate::presences::Presences;
+use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::strangers::Strangers;
 
@@ -34,6 +39,20 @@ pub(crate) struct AppState<D> {
     pub body_budget: BodyBudget,
     pub metrics: Option<Metrics>,
     pub backups: Option<Backups>,
+}
+
+impl<D: Ports> AppState<D> {
+    /// A problem that stands within an answer, where who looks at the whole answer would not see it: counted and told as that of a request is.
+    pub(crate) fn problem_within(&self, tenant: &Tenant, problem: &Problem, request: &str) -> wire::Problem {
+        if let Some(over) = problem.over {
+            self.ports.events().emit(&Event::Refused { over });
+            self.refusals.note(tenant, over, self.ports.clock().now());
+        }
+        if let Some(fault) = &problem.fault {
+            tracing::error!(request, %fault, "a part of a request met a fault");
+        }
+        problem.with_request_id(request)
+    }
 }
 
 /// Whether this deployment may call a target, as far as that is known when the job is created.

@@ -114,7 +114,7 @@ pub(crate) async fn show<D: Ports>(
     let job = job_of(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
     let now = app.ports.clock().now();
     let newest = Newest::for_health(&*app.ports, &job, now).await?;
-    let mut health = newest.health(&job, now);
+    let mut health = newest.health(&*app.ports, &job, now).await?;
     if job.definition.health == Extent::Full {
         health.day = Some(DayView::of(&day_of(&*app.ports, &job, now).await?, now));
     }

@@ -182,7 +182,10 @@ pub(crate) async fn complete_many<D: Ports>(
         };
         match said {
             Ok(run) => CompletedView { lease_id, run: Some(run), problem: None },
-            Err(problem) => CompletedView { lease_id, run: None, problem: Some(problem.with_request_id(&request)) },
+            Err(problem) => {
+                let problem = Some(app.problem_within(tenant, &problem, &request));
+                CompletedView { lease_id, run: None, problem }
+            }
         }
     };
     let results = stream::iter(results).map(one).buffered(AT_ONCE).collect().await;

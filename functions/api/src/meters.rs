@@ -110,8 +110,10 @@ impl Meters {
         }
         let counted = Count { load: count(ports, tenant, now).await?, at: ports.clock().now() };
         // A concurrent count is kept: it includes jobs admitted meanwhile that this count cannot have seen.
-        self.with(tenant, |meter| meter.count = Some(meter.count.filter(|count| count.at >= now).unwrap_or(counted)));
-        self.admit_by_count(tenant, more, &limits, now).unwrap_or(Ok(()))
+        let meanwhile = |count: &Count| (now..=counted.at).contains(&count.at);
+        self.with(tenant, |meter| meter.count = Some(meter.count.filter(meanwhile).unwrap_or(counted)));
+        // By the clock of then: what was counted for long is no older for it.
+        self.admit_by_count(tenant, more, &limits, counted.at).unwrap_or(Ok(()))
     }
 
     /// Puts a new quota in force in this process at once.
@@ -122,13 +124,13 @@ impl Meters {
     /// Decides by the last count, if that is recent enough.
     fn admit_by_count(&self, tenant: &Tenant, more: Load, limits: &Limits, now: Moment) -> Option<Result<(), Problem>> {
         self.with(tenant, |meter| {
-            let count = meter.count.as_mut().filter(|count| now.since(count.at) < COUNT_AGAIN)?;
+            let count = meter.count.as_mut().filter(|count| now.is_within(COUNT_AGAIN, count.at))?;
             match count.load.with(more, limits) {
                 Ok(load) => {
                     count.load = load;
                     Some(Ok(()))
                 }
-                Err(full) if now.since(count.at) < COUNT_WHEN_FULL => Some(Err(full)),
+                Err(full) if now.is_within(COUNT_WHEN_FULL, count.at) => Some(Err(full)),
                 Err(_) => None,
             }
         })
@@ -136,7 +138,7 @@ impl Meters {
 
     async fn limits<D: Ports>(&self, ports: &D, tenant: &Tenant) -> Limits {
         let now = ports.clock().now();
-        let known = self.with(tenant, |meter| meter.limits.filter(|(_, at)| now.since(*at) < READ_AGAIN));
+        let known = self.with(tenant, |meter| meter.limits.filter(|(_, at)| now.is_within(READ_AGAIN, *at)));
         if let Some((limits, _)) = known {
             return limits;
         }
@@ -211,6 +213,21 @@ mod tests {
         assert!(one.with(one, &limits).is_ok() && one.with(each_second, &limits).is_ok());
         assert!(each_second.with(each_second, &limits).is_err(), "120 fires");
         assert!(one.with(one, &limits).unwrap().with(one, &limits).is_err(), "three jobs");
+    }
+
+    /// Removed: what a clock counted that was ahead is fresh until that time has come. A full quota stayed full for an hour, whatever was deleted.
+    #[test]
+    fn what_a_clock_counted_that_was_ahead_is_counted_again() {
+        let (meters, tenant, now) = (Meters::default(), Tenant::deployment(), Moment::from_secs(1_800_000_000));
+        let limits = Limits { max_jobs: Some(1), ..Limits::default() };
+        let one = Load { jobs: 1, fires_per_minute: 0.0 };
+        let counted = |at| meters.with(&tenant, |meter| meter.count = Some(Count { load: one, at }));
+        let decided = || meters.admit_by_count(&tenant, one, &limits, now);
+
+        counted(now);
+        assert!(decided().is_some_and(|admitted| admitted.is_err()), "just counted, and full");
+        counted(now + Duration::from_secs(3600));
+        assert!(decided().is_none(), "to be counted");
     }
 
     #[test]

@@ -131,12 +131,12 @@ impl Presences {
         let known = workers.entry(key.clone()).or_insert_with(Known::unwritten);
         known.holds.extend(kept.iter().map(|hold| (hold.run, hold.until)));
         holders.extend(kept.iter().map(|hold| ((key.0.clone(), hold.run), key.clone())));
-        known.heard_at = known.heard_at.max(now);
+        known.heard_at = if known.was_heard_ahead_of(now) { now } else { known.heard_at.max(now) };
         if let Some(asked) = asked {
             (known.slots, known.patience) = (asked.slots, asked.patience());
         }
         let has_turned = asked.is_some_and(|asked| asked.draining_since.is_some() != known.draining);
-        if !has_turned && now.since(known.written_at) < SEEN_EVERY {
+        if !has_turned && now.is_within(SEEN_EVERY, known.written_at) {
             return None;
         }
         // Before it is written: of many requests at once one writes, and after a fault the next ten seconds will do.
@@ -168,7 +168,13 @@ impl Known {
     }
 
     fn status(&self, now: Moment) -> Status {
-        Status::of(now.since(self.heard_at), self.patience, self.draining)
+        let silent_for = if self.was_heard_ahead_of(now) { Duration::MAX } else { now.since(self.heard_at) };
+        Status::of(silent_for, self.patience, self.draining)
+    }
+
+    /// By a clock that was ahead, so that nobody knows when it really was heard. Requests overtake each other by less.
+    fn was_heard_ahead_of(&self, now: Moment) -> bool {
+        self.heard_at.since(now) >= SEEN_EVERY
     }
 
     fn forget_what_is_over(&mut self, now: Moment) -> Vec<RunKey> {
@@ -207,6 +213,22 @@ mod tests {
 
     fn key(number: u64) -> Key {
         (Tenant::deployment(), "pool".parse().unwrap(), Worker(number))
+    }
+
+    /// Removed, one after the other: what a clock heard that was ahead counts until that time has come; and what it wrote down is young until then. A
+    /// dead worker stayed alive for an hour, and what the workers had left was kept for as long.
+    #[test]
+    fn what_a_clock_heard_that_was_ahead_counts_no_longer_than_the_rest() {
+        let (presences, now) = (Presences::default(), Moment::from_secs(1_800_000_000));
+        presences.heard(&key(1), &[], None, now + Duration::from_secs(3600));
+        let unheard = presences.counted(now).dead;
+
+        let written = presences.heard(&key(1), &[], None, now);
+        let later = now + Duration::from_secs(120);
+
+        assert!(written.is_some());
+        assert_eq!(unheard, 1, "of whom nothing is heard any more");
+        assert_eq!((presences.counted(now).live, presences.counted(later).live), (1, 0));
     }
 
     /// Removed: that those are forgotten who have been silent for as long as a presence is kept. Each deployment left its workers among the dead, until

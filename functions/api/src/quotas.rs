@@ -47,6 +47,7 @@ pub(crate) async fn put<D: Ports>(
     let writing = async { Ok(write(&*app.ports, &quota).await?) };
     acting.on_record(&*app.ports, &tenant, Deed::SetQuota, tenant.as_str(), writing).await?;
     app.meters.set(&tenant, limits, app.ports.clock().now());
+    app.ports.quotas().forget(&tenant);
     app.ports.queues().limit(&tenant, limits.max_concurrent_runs);
     Ok(Json(QuotaView::of(&tenant, &limits)).into_response())
 }

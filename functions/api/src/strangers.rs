@@ -150,21 +150,17 @@ impl<T> Default for Lately<T> {
 impl<T: Copy> Lately<T> {
     /// A note of the future is of a clock that was set back since: it does not count.
     fn of(&self, key: &Fingerprint, span: Duration, now: Moment) -> Option<T> {
-        self.0.get(key).filter(|(at, _)| is_within(*at, span, now)).map(|(_, what)| *what)
+        self.0.get(key).filter(|(at, _)| now.is_within(span, *at)).map(|(_, what)| *what)
     }
 
     fn note(&mut self, key: Fingerprint, what: T, span: Duration, now: Moment) {
         if self.0.len() >= KEYS {
-            self.0.retain(|_, (at, _)| is_within(*at, span, now));
+            self.0.retain(|_, (at, _)| now.is_within(span, *at));
         }
         if self.0.len() < KEYS || self.0.contains_key(&key) {
             self.0.insert(key, (now, what));
         }
     }
-}
-
-fn is_within(at: Moment, span: Duration, now: Moment) -> bool {
-    at <= now && now.since(at) < span
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl Watched {
     pub(crate) async fn standing<D: Ports>(&self, ports: &D) -> Result<Option<Standing>, Fault> {
         let now = ports.clock().now();
         let Some(job) = job_of(ports, &self.tenant, self.job).await? else { return Ok(None) };
-        let health = Newest::for_health(ports, &job, now).await?.judged(&job, now);
+        let health = Newest::for_health(ports, &job, now).await?.judged(ports, &job, now).await?;
         Ok(Some(Standing { last_success: health.last_success_at, overdue_since: health.overdue_since }))
     }
 }

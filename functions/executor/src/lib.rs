@@ -5,7 +5,7 @@ mod hook;
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -94,49 +94,58 @@ async fn execute_claimed<D: Ports>(
     if !may_still_call(ports, claimed) {
         return give_up(ports, claimed, gone).await;
     }
-    let finished = match call_unless(leaving, ask_and_call(ports, claimed)).await {
-        Some(Called::Answered(answer, given)) => record(ports, claimed, Ended::Answered(answer, given), gone).await?,
-        Some(Called::Vetoed(told)) => record(ports, claimed, Ended::Vetoed(told), gone).await?,
-        Some(Called::Not) => return give_up(ports, claimed, gone).await,
+    let mut leaving = pin!(leaving);
+    let (material, given) = match unless(leaving.as_mut(), ask_before(ports, claimed)).await {
+        Some(Asked::GoOn(material, given)) => (material, given),
+        Some(Asked::Ended(ended)) => return record(ports, claimed, ended, gone).await.map(Executed::Attempted),
+        Some(Asked::TooLate) => return give_up(ports, claimed, gone).await,
+        // It was asked whether to call, and nobody has called.
+        None => return give_up(ports, claimed, ports.clock().now()).await,
+    };
+    let called = call(ports, claimed, &material, given.as_ref().or(claimed.payload.as_ref()));
+    let finished = match unless(leaving, called).await {
+        Some(answer) => record(ports, claimed, Ended::Answered(answer, given), gone).await?,
         None => hand_back_claimed(ports, claimed).await?,
     };
     Ok(Executed::Attempted(finished))
 }
 
-/// What came of an attempt.
-enum Called {
-    /// The target's answer, or why it was not called; and what a hook gave it in the place of its payload.
-    Answered(Answer, Option<Json>),
-    Vetoed(String),
+/// What comes before a call.
+enum Asked<'a> {
+    /// With what the call takes; and what a hook gave it in the place of its payload.
+    GoOn(Cow<'a, Material>, Option<Json>),
+    /// The attempt is over without a call.
+    Ended(Ended),
     /// The hook took so long that what is left of the lease does not cover the call; or what the call takes could not be read once more.
-    Not,
+    TooLate,
 }
 
-/// What is to be written down of it.
+/// What an attempt came to.
 #[derive(Clone)]
 enum Ended {
+    /// By the target's answer, or because of why it was not called; and what a hook gave it in the place of its payload.
     Answered(Answer, Option<Json>),
     Vetoed(String),
     NotCalled,
 }
 
-/// Asks whoever is to be asked before, and calls the target unless that one said otherwise.
-async fn ask_and_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Called {
+async fn ask_before<'a, D: Ports>(ports: &D, claimed: &'a ClaimedRun) -> Asked<'a> {
     let given = match &claimed.order.before {
         None => None,
         Some(before) => match hook::ask(ports, claimed, before).await {
             Said::GoOn(given) => given,
-            Said::Veto(told) => return Called::Vetoed(told),
-            Said::Fail(error) => return Called::Answered(Answer::Failed { error, retry_after: None }, None),
+            Said::Veto(told) => return Asked::Ended(Ended::Vetoed(told)),
+            Said::Fail(error) => {
+                return Asked::Ended(Ended::Answered(Answer::Failed { error, retry_after: None }, None));
+            }
         },
     };
-    let Ok(material) = material_now(ports, claimed).await else { return Called::Not };
+    let Ok(material) = material_now(ports, claimed).await else { return Asked::TooLate };
     let now = ports.clock().now();
     if !claimed.run.lease().is_some_and(|lease| lease.covers_a_call(now, &claimed.order.terms)) {
-        return Called::Not;
+        return Asked::TooLate;
     }
-    let answer = call(ports, claimed, &material, given.as_ref().or(claimed.payload.as_ref())).await;
-    Called::Answered(answer, given)
+    Asked::GoOn(material, given)
 }
 
 /// What the call takes. A slow hook, or a slow table, may have taken so long since it was read before the claim that a secret says something else.
@@ -147,9 +156,10 @@ async fn material_now<'a, D: Ports>(ports: &D, claimed: &'a ClaimedRun) -> Resul
     material_again(ports, claimed).await.map(Cow::Owned)
 }
 
-async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output = Called>) -> Option<Called> {
-    match select(pin!(call), pin!(leaving)).await {
-        Either::Left((answer, _)) => Some(answer),
+/// What comes of something; none where this process must go away before.
+async fn unless<T>(leaving: Pin<&mut impl Future<Output = ()>>, of: impl Future<Output = T>) -> Option<T> {
+    match select(pin!(of), leaving).await {
+        Either::Left((came, _)) => Some(came),
         Either::Right(((), _)) => None,
     }
 }

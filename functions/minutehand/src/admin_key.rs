@@ -1,7 +1,7 @@
 //! The admin's key: given, found, or made at the first start. Only its owner may read its file.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use minutehand_domain::id::base32;
@@ -58,7 +58,7 @@ impl AdminKey {
 
     fn keep_new(path: PathBuf) -> Result<Self, KeyError> {
         let key = make();
-        match write_for_owner(&path, &key) {
+        match owner_only::write_whole(&path, &format!("{key}\n")) {
             Ok(()) => Ok(Self::of(&key, Origin::Made(Some(path)))),
             Err(why) => Err(KeyError::Unusable { path, why }),
         }
@@ -75,12 +75,6 @@ fn make() -> String {
 
 fn is_strong(key: &str) -> bool {
     key.len() >= LEAST_CHARS && key.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-fn write_for_owner(path: &Path, key: &str) -> io::Result<()> {
-    let mut file = owner_only::open(fs::OpenOptions::new().write(true).create_new(true), path)?;
-    writeln!(file, "{key}")?;
-    file.sync_all()
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::take_over::start_over;
 use minutehand_sweeper::tick;
+#[cfg(feature = "aws")]
+use minutehand_sweeper::tick_until;
 
 use crate::drain::Drain;
 use crate::local::Local;
@@ -56,7 +58,8 @@ pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: D
 pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) {
     loop {
         let pass = async {
-            if let Err(fault) = tick(&*ports).await {
+            // Before what it has hinted of the other shards is over, a pass comes back to them.
+            if let Err(fault) = tick_until(&*ports, ports.clock().now() + pace::HORIZON / 2).await {
                 tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
             }
             let next = pace::end_of(pace::minute_of(ports.clock().now()));

@@ -20,6 +20,12 @@ pub use waking::{Waking, tell_of_a_push};
 
 /// One pass over every shard, to its end.
 pub async fn tick<D: Ports>(ports: &D) -> Result<Pass, Fault> {
+    tick_until(ports, Moment::END).await
+}
+
+/// The same, as far as it comes by then: the next one begins with every shard again. A shard with more to do than there is time for would else keep
+/// all others waiting.
+pub async fn tick_until<D: Ports>(ports: &D, until: Moment) -> Result<Pass, Fault> {
     let alone = |_group| ready(Err(Fault::unavailable("the sweeps", "nobody else sweeps")));
-    sweep_shards(ports, (0..ports.store().shards()).collect(), Moment::END, alone).await
+    sweep_shards(ports, (0..ports.store().shards()).collect(), until, alone).await
 }

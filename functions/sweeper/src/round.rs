@@ -22,6 +22,8 @@ pub struct Round {
     pub pass: Pass,
     /// Shards with more to do, and those whose turn did not come.
     pub left: Vec<u16>,
+    /// Whether any turn came to its end without a fault.
+    pub went_well: bool,
     /// The first fault. A shard that fails does not keep the others from being swept; the next tick looks at what failed again.
     pub fault: Option<Fault>,
 }
@@ -46,10 +48,9 @@ impl Round {
         self.pass = self.pass.and(pass);
         // One that fails has a turn of its own where the shared one was too short, and no third one before the next tick.
         self.left.extend((pass.unfinished > 0 && (fault.is_none() || with_others)).then_some(shard));
-        if let Some(why) = fault {
-            tracing::warn!(shard, %why, "not all of a shard was swept; the next pass looks at what failed again");
-            self.fault.get_or_insert(why);
-        }
+        let Some(why) = fault else { return self.went_well = true };
+        tracing::warn!(shard, %why, "not all of a shard was swept; the next pass looks at what failed again");
+        self.fault.get_or_insert(why);
     }
 }
 

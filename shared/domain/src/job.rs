@@ -355,14 +355,20 @@ impl Job {
                 if let Some(schedule) = schedule {
                     next.before = self.remembered_by_a_change();
                     next.carried = self.carried_into(schedule, now);
-                    // What is carried fires as that, and not once more by what the schedule names.
-                    next.since = if next.carried.is_some() { now } else { schedule.in_force_from(now) };
+                    next.since = self.in_force_from(schedule, now, next.carried);
                 }
                 next.edit(schedule.as_ref(), definition.as_ref());
                 next.lengthened = self.keepings().lengthened_to(next.keeping(), now.max(self.changed_at));
             }
         }
         Ok(next)
+    }
+
+    /// From when on another schedule is in force. What is carried fires as that, and not once more by what the schedule names; and what has been named by
+    /// one that fires alike, such as a job's only instant, was decided by the calendars of then.
+    fn in_force_from(&self, schedule: &Schedule, now: Moment, carried: Option<Carried>) -> Moment {
+        let is_named = || schedule.when == self.schedule.when && self.next_after(now).is_none();
+        if carried.is_some() || is_named() { now } else { schedule.in_force_from(now) }
     }
 
     /// With what was noted of the change that made it this. An edit says nothing of why a job is paused, and leaves that note as it is; a
@@ -426,13 +432,15 @@ impl Job {
         (next < until).then_some((next, why))
     }
 
-    /// The schedules that this job remembers and that `next` does not any more, each with until when it was in force, and why none of it can
-    /// start then. A change forgets what does not ask for what the schedule before it asked for; a resume forgets all.
-    pub fn forgets(&self, next: &Self) -> (Vec<(&Before, Moment)>, NotAdmitted) {
+    /// The schedules that this job knows and that `next` does not any more, each with until when it was in force, and why none of it can start
+    /// then. A change forgets what does not ask for what the schedule before it asked for. A resume forgets all, its own as well: what it resumes
+    /// with counts from then on.
+    pub fn forgets(&self, next: &Self) -> (Vec<(Before, Moment)>, NotAdmitted) {
         let why = if self.status == Status::Paused { NotAdmitted::Paused } else { NotAdmitted::Superseded };
-        let ends = std::iter::once(self.since).chain(self.before.iter().map(|before| before.since));
-        let forgotten = self.before.iter().zip(ends).filter(|(before, _)| !next.before.contains(before));
-        (forgotten.collect(), why)
+        let known = std::iter::once(self.as_before()).chain(self.before.iter().cloned());
+        let ends = std::iter::once(self.changed_at).chain(known.clone().map(|known| known.since));
+        let is_forgotten = |known: &Before| next.since != known.since && !next.before.contains(known);
+        (known.zip(ends).filter(|(known, _)| is_forgotten(known)).collect(), why)
     }
 
     /// What the refusal of `t` stands for: `t` and all after it that cannot fire any more either.

@@ -18,6 +18,9 @@ pub struct Moment(i64);
 
 spelled_for_people!(Moment);
 
+/// Between a request's look at the clock and what is made of that, another may have looked.
+const OVERTAKEN: Duration = Duration::from_secs(1);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("this is not an instant of RFC 3339 from 1970 to 9999")]
 pub struct NotAMoment;
@@ -55,6 +58,12 @@ impl Moment {
     /// How long after `earlier` this is; zero if it is not after it.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+
+    /// Whether this is less than `span` after what was noted at `noted`, or before that by as much as requests overtake each other. What a clock
+    /// noted that was ahead is not within anything, once it is set back.
+    pub fn is_within(self, span: Duration, noted: Self) -> bool {
+        self.since(noted) < span && noted.since(self) <= OVERTAKEN
     }
 
     /// The moment one millisecond earlier: `next_after(t.just_before())` means "at or after t".

@@ -410,7 +410,7 @@ impl Plan {
         if self.on_excluded.is_some() && self.calendars.is_empty() {
             return Err(ScheduleRefusal::WithoutCalendars);
         }
-        if !self.calendars.is_empty() && *when == When::OnDemand {
+        if !self.calendars.is_empty() && matches!(when, When::OnDemand | When::Follows { .. }) {
             return Err(ScheduleRefusal::CalendarsOnDemand);
         }
         if self.calendars.len() > CALENDARS_OF_A_JOB {

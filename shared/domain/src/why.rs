@@ -96,7 +96,9 @@ impl<'a> Question<'a> {
     pub fn instants(&self) -> Vec<Moment> {
         let mut instants = vec![self.at];
         let spread = self.schedules().map(|(schedule, _)| schedule.effective(self.at));
-        let carried = self.job.carried.filter(|carried| carried.nominal == self.at).map(|carried| carried.at);
+        let before = self.job.before.iter().filter_map(|before| before.carried);
+        let carried = self.job.carried.into_iter().chain(before).filter(|carried| carried.nominal == self.at);
+        let carried = carried.map(|carried| carried.at);
         for at in spread.chain(carried).chain(self.told_of_its_gap_at()) {
             if !instants.contains(&at) {
                 instants.push(at);

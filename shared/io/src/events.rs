@@ -55,6 +55,8 @@ pub enum Event<'a> {
     Answered { target: &'static str, outcome: &'static str, took: Duration },
     /// A pass over a shard begins, so long after the last one that came to its end began.
     Sweeping { behind: Duration },
+    /// A sweep left something undone, as a shard failed, or the search for timers.
+    SweepFailed,
     /// A pass over a shard has met what cannot be read: so much that a later release wrote, and so much that is corrupt.
     Unreadable { later: u64, corrupt: u64 },
     /// Of runs that have expired so many were put into an archive's files, and so many could not be: these stay where they are.
@@ -153,6 +155,7 @@ impl Events for Log {
             | Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }
+            | Event::SweepFailed
             | Event::Unreadable { .. }
             | Event::Archived { .. }
             | Event::Prevented { .. }
@@ -193,8 +196,6 @@ fn log_transition(run: &Run, from: &'static str, to: &'static str) {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
     use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
@@ -203,33 +204,7 @@ mod tests {
     use minutehand_domain::run::{Claimant, Event as RunEvent, Sla};
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Lines {
-        /// What is logged meanwhile.
-        fn see(&self, act: impl FnOnce()) {
-            let writer = self.clone();
-            let subscriber =
-                tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
-            tracing::subscriber::with_default(subscriber, act);
-        }
-
-        fn text(&self) -> String {
-            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-        }
-    }
+    use crate::logged::Logged;
 
     fn run(due: Moment) -> Run {
         let key = RunKey::occurrence(JobId::from_bytes([7; 16]), due);
@@ -238,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_stall_is_a_warning_that_says_which_edge_is_waited_for() {
-        let (lines, since) = (Lines::default(), Moment::from_secs(1_800_000_000));
+        let (lines, since) = (Logged::default(), Moment::from_secs(1_800_000_000));
         let run = run(since);
 
         lines.see(|| Log.emit(&Event::Stalled { run: &run, since, edge: "`join` has not begun" }));
@@ -250,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_missed_sla_is_a_warning_once() {
-        let (lines, due) = (Lines::default(), Moment::from_secs(1_800_000_000));
+        let (lines, due) = (Logged::default(), Moment::from_secs(1_800_000_000));
         let unborn = Run { sla: Some(Sla { until: due + Duration::from_secs(60), missed: None }), ..run(due) };
         let by = Claimant { worker: Worker(1), exclusive_store: false };
         let late = due + Duration::from_secs(61);
@@ -267,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_transition_is_one_line_at_info_that_says_which_attempt_went_from_what_to_what() {
-        let (lines, due) = (Lines::default(), Moment::from_secs(1_800_000_000));
+        let (lines, due) = (Logged::default(), Moment::from_secs(1_800_000_000));
         let run = run(due);
         let key = run.key;
         let by = Claimant { worker: Worker(1), exclusive_store: false };

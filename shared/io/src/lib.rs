@@ -10,6 +10,8 @@ pub mod chance;
 pub mod clock;
 pub mod events;
 pub mod fault;
+#[cfg(test)]
+mod logged;
 pub mod metrics;
 pub mod plans;
 pub mod ports;

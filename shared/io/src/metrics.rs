@@ -33,6 +33,8 @@ const LAGS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 /// A look measures a wait for workers from half a minute on.
 const WAITS: &[f64] = &[30.0, 60.0, 180.0, 300.0, 900.0, 3600.0];
 /// A call lasts up to fourteen minutes.
+/// Workers, and targets that have taken a run on, may have it for days.
+const HOLDS: &[f64] = &[0.1, 1.0, 10.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0];
 const CALLS: &[f64] = &[0.005, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 300.0, 840.0];
 /// Passes are a minute apart on AWS and a second in one process.
 const AGES: &[f64] = &[1.0, 2.5, 10.0, 30.0, 61.0, 90.0, 120.0, 300.0, 3600.0];
@@ -85,6 +87,8 @@ metrics! {
     START_LAG_STAGES: "minutehand_run_lag_stage_seconds", Kind::Seconds(LAGS), ["stage"],
         "Of the same runs, where a target was called: `dispatch` until its hint was sent; `claim` until it was claimed; `call` until its target was called, the hook before it included. And `take`: until a worker took it.";
     CALLS_MADE: "minutehand_call_seconds", Kind::Seconds(CALLS), ["target", "outcome"], "How long calls of targets took, by the kind of target and how they went.";
+    ATTEMPTS_HELD: "minutehand_attempt_seconds", Kind::Seconds(HOLDS), ["target", "outcome"],
+        "How long attempts took that are no call to be waited for, by how they ended: those of workers (`worker`), and of targets that had taken the run on (`taken_on`).";
     PREVENTED: "minutehand_duplicates_prevented_total", Kind::Counter, ["layer"] from LAYERS,
         "What would have been done twice and was not, by what prevented that: the idempotency key of a request, the claim of a run, the fence of an attempt, the ledger of effects.";
     EFFECTS_PREVENTED: "minutehand_effects_prevented_total", Kind::Counter, [], "Effects of runs that somebody was about to make again, and was told of instead.";
@@ -105,13 +109,15 @@ metrics! {
     NOTIFICATIONS: "minutehand_notifications_total", Kind::Counter, ["status"] from ENDS, "Messages of notifications, by the status they ended in.";
     SWEEP_AGE: "minutehand_sweep_age_seconds", Kind::Seconds(AGES), [],
         "How long after the last pass over a shard that came to its end began the next one did. On AWS a minute where nothing is wrong, and nothing at all where nobody sweeps; with the embedded store as long as nothing was due.";
+    SWEEPS_FAILED: "minutehand_sweeps_failed_total", Kind::Counter, [],
+        "Sweeps that left something undone, as a shard failed, or the search for timers: it waits for the next one.";
     UNREADABLE: "minutehand_unreadable_items_total", Kind::Counter, ["why"] from WHYS,
         "Items that passes of the sweep met and cannot read, once for each pass: a later release wrote them (`later`, each minute), or nobody can read them (`corrupt`, once an hour).";
     SWITCH_PUSHES: "minutehand_switch_pushes_total", Kind::Counter, ["outcome"],
         "Passes that ended well, by what they did with the dead man's switch: it was `pushed`, had been a moment before (`recent`), is turned `off`, or could not be pushed (`failed`). On AWS.";
     SWITCH_FIRED: "minutehand_switch_fired_total", Kind::Counter, [],
         "Sweeps that the dead man's switch asked for, since for minutes no pass had ended well. On AWS; where no function starts, only the metrics of its group of schedules say so.";
-    LANE_HINTS: "minutehand_lane_hints", Kind::Gauge, ["priority", "state"], "Hints in the queues, by priority and by whether they can be taken. Of a process with the embedded store.";
+    LANE_HINTS: "minutehand_lane_hints", Kind::Gauge, ["priority", "state"], "Hints in the queues, by priority: they can be taken (`ready`), later (`delayed`), or are taken (`in_flight`). Of a process with the embedded store.";
     LANE_OLDEST: "minutehand_lane_oldest_seconds", Kind::Gauge, ["priority"],
         "For how long the hint that has waited longest can be taken. Of a process with the embedded store; on AWS it is the queues' `ApproximateAgeOfOldestMessage`.";
     SWEEP_STANDS: "minutehand_sweep_stands_seconds", Kind::Gauge, [],
@@ -161,6 +167,7 @@ pub static MEASURED: &[&Metric] = &[
     &DEAD_LETTERS,
     &STALLS,
     &SWEEP_AGE,
+    &SWEEPS_FAILED,
     &UNREADABLE,
     &SWITCH_PUSHES,
     &SWITCH_FIRED,

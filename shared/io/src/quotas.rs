@@ -41,6 +41,11 @@ impl Quotas {
         Self { are_none: true, ..Self::default() }
     }
 
+    /// Of a tenant whose quota this process has just set.
+    pub fn forget(&self, tenant: &Tenant) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(tenant);
+    }
+
     /// What bounds a tenant. A quota that cannot be read bounds nothing new: the last one read stays in force.
     pub async fn of<S: Store>(&self, store: &S, tenant: &Tenant, now: Moment) -> Limits {
         self.read(store, tenant, now).await.limits

@@ -10,6 +10,7 @@ use minutehand_domain::notification::Rule;
 use minutehand_domain::operation::OperationHead;
 use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::run::{Run, TaskPlace};
+use minutehand_domain::schedule::Schedule;
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::plan::Plan;
 use minutehand_io::clock::Clock as _;
@@ -132,16 +133,21 @@ pub async fn knowing<D: Ports>(ports: &D, mut job: Job) -> Result<Job, Fault> {
     let mut schedules = vec![&mut job.schedule];
     schedules.extend(job.before.iter_mut().map(|before| &mut before.schedule));
     for schedule in schedules {
-        let Some(observance) = &mut schedule.observance else { continue };
-        for heeded in observance.calendars.iter_mut().filter(|heeded| heeded.known.is_none()) {
-            let Some(version) = heeded.version else { continue };
-            let calendars = ports.plans().calendars();
-            let known = calendars.of(ports.store(), &job.tenant, &heeded.name, version).await?;
-            let missing = || format!("{}: there is no version {version} of the calendar {}", job.id, heeded.name);
-            heeded.known = Some(known.ok_or_else(|| Fault::unreadable("the store", missing()))?);
-        }
+        know(ports, &job.tenant, schedule).await?;
     }
     Ok(job)
+}
+
+/// The same of a schedule that stands elsewhere.
+pub async fn know<D: Ports>(ports: &D, tenant: &Tenant, schedule: &mut Schedule) -> Result<(), Fault> {
+    let Some(observance) = &mut schedule.observance else { return Ok(()) };
+    for heeded in observance.calendars.iter_mut().filter(|heeded| heeded.known.is_none()) {
+        let Some(version) = heeded.version else { continue };
+        let known = ports.plans().calendars().of(ports.store(), tenant, &heeded.name, version).await?;
+        let missing = || format!("{}: there is no version {version} of the calendar {}", tenant.as_str(), heeded.name);
+        heeded.known = Some(known.ok_or_else(|| Fault::unreadable("the store", missing()))?);
+    }
+    Ok(())
 }
 
 /// What is there, where it can be read: what is wrong with one item stops nothing that is only named beside it.

@@ -5,7 +5,7 @@ pub(crate) mod callback;
 pub mod cancel;
 pub mod claim;
 pub mod effect;
-mod entry;
+pub(crate) mod entry;
 pub mod finish;
 pub mod hooked;
 mod lateness;

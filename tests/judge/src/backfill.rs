@@ -14,6 +14,7 @@ pub struct Account {
     pub period: i64,
     pub asked: Vec<Asked>,
     pub begun: Vec<Begun>,
+    pub withdrawn: Vec<Withdrawn>,
     /// Instants of runs that were made and never came to an end.
     pub unended: Vec<i64>,
     /// Timers that are left of what is over.
@@ -23,6 +24,7 @@ pub struct Account {
 /// A backfill that somebody was told of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
+    pub at: i64,
     pub span: Range<i64>,
     /// How many instants at most, from the first on.
     pub most: usize,
@@ -43,6 +45,13 @@ pub struct Begun {
     pub run: String,
     /// Which of the backfills made it; none for the schedule's own.
     pub by: Option<usize>,
+    pub at: i64,
+}
+
+/// A run of a backfill that nobody had begun when it was cancelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withdrawn {
+    pub instant: i64,
     pub at: i64,
 }
 
@@ -77,7 +86,7 @@ impl Account {
                 continue;
             }
             for instant in &due {
-                if !runs.contains_key(instant) {
+                if !runs.contains_key(instant) && !self.was_withdrawn_from(asked, *instant) {
                     report("what was asked for is made up for", *instant, "nothing was begun".to_owned());
                 }
             }
@@ -94,6 +103,11 @@ impl Account {
             report("no timer is left", 0, self.timers.to_string());
         }
         found
+    }
+
+    /// Whether it may have found the run of another there, with which it was content, and that was cancelled afterwards.
+    fn was_withdrawn_from(&self, asked: &Asked, instant: i64) -> bool {
+        self.withdrawn.iter().any(|run| run.instant == instant && run.at > asked.at - CHANGE_TOLERANCE)
     }
 
     /// When it was due within a span.
@@ -116,6 +130,7 @@ mod tests {
     /// Due at 60, 120, 180 and so on; asked for from 60 to 200.
     fn right() -> Account {
         let asked = Asked {
+            at: 1_000_000,
             span: 60_000..200_000,
             most: 10,
             cancelled_at: None,
@@ -140,6 +155,20 @@ mod tests {
     #[test]
     fn what_is_right_is_found_right() {
         assert_eq!(right().judge(), []);
+    }
+
+    /// One that was asked for after that must have seen that it is gone.
+    #[test]
+    fn what_another_had_made_and_took_back_is_missing_of_an_earlier_one_alone() {
+        let without = |at| {
+            let mut account = right();
+            account.begun.pop();
+            account.withdrawn.push(Withdrawn { instant: 180_000, at });
+            rules(&account)
+        };
+
+        assert!(without(1_100_000).is_empty());
+        assert_eq!(without(900_000), ["what was asked for is made up for"]);
     }
 
     #[test]

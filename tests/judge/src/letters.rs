@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::Violation;
+
 /// Which run: its instant, and what tells it from others of that instant.
 pub type RunId = (i64, u64);
 
@@ -47,33 +49,28 @@ pub enum Told {
 
 impl Account {
     /// All that is wrong with it.
-    pub fn judge(&self) -> Vec<String> {
-        let mut wrong = Vec::new();
+    pub fn judge(&self) -> Vec<Violation> {
+        let mut found = Vec::new();
         let mut tries: BTreeMap<RunId, Vec<RunId>> = BTreeMap::new();
         for (of, run) in &self.tries {
             tries.entry(*of).or_default().push(*run);
         }
         let listed: BTreeSet<RunId> = self.listed.iter().copied().collect();
         if listed.len() != self.listed.len() {
-            wrong.push("a letter is listed twice".to_owned());
+            found.push(broken("a letter is listed once", (0, 0)));
         }
-        wrong.extend(listed.difference(&self.failed).map(|run| format!("{run:?} is listed and did not fail")));
-        wrong.extend(
-            tries
-                .keys()
-                .filter(|of| !self.failed.contains(of))
-                .map(|of| format!("{of:?} did not fail, and was tried again")),
-        );
+        found.extend(listed.difference(&self.failed).map(|run| broken("what is listed has failed", *run)));
+        let of_others = tries.keys().filter(|of| !self.failed.contains(of));
+        found.extend(of_others.map(|of| broken("what is tried again has failed", *of)));
         for run in &self.failed {
             let tries = tries.get(run).map_or(&[][..], Vec::as_slice);
-            let said = self.one(*run, listed.contains(run), tries);
-            wrong.extend(said.into_iter().map(|what| format!("{run:?} {what}")));
+            self.judge_one(*run, listed.contains(run), tries, &mut found);
         }
-        wrong
+        found
     }
 
     /// What is wrong with one letter.
-    fn one(&self, run: RunId, is_listed: bool, tries: &[RunId]) -> Vec<String> {
+    fn judge_one(&self, run: RunId, is_listed: bool, tries: &[RunId], found: &mut Vec<Violation>) {
         let acts = || self.acts.iter().filter(|act| act.run == run);
         let done = |what| {
             acts().filter(move |act| act.what == what).filter_map(|act| match act.told {
@@ -84,29 +81,38 @@ impl Account {
         let redriven: BTreeSet<Option<RunId>> = done(What::Redrive).collect();
         let is_dismissed = done(What::Dismiss).next().is_some();
         let may_be_dismissed = acts().any(|act| act.what == What::Dismiss);
-        let mut wrong = Vec::new();
-        let mut say = |is_wrong: bool, what: &str| {
-            if is_wrong {
-                wrong.push(what.to_owned());
-            }
-        };
-        say(
-            is_listed && (is_dismissed || !redriven.is_empty()),
-            "is listed, and somebody was told that it was seen to",
-        );
-        say(is_listed && !tries.is_empty(), "is listed, and was tried again");
-        say(!is_listed && tries.is_empty() && !may_be_dismissed, "is not listed, and nothing was done about it");
-        say(is_dismissed && !redriven.is_empty(), "was both dismissed and tried again");
-        say(is_dismissed && !tries.is_empty(), "was dismissed, and there is another try at it");
-        say(tries.len() > 1, "was tried again more than once");
-        say(redriven.len() > 1, "was tried again as more than one run, as people were told");
-        say(
-            redriven.iter().any(|told| told.is_none_or(|told| !tries.contains(&told))),
-            "was tried again as a run that there is not",
-        );
-        say(tries.iter().any(|run| !self.over.contains(run)), "was tried again as a run that does not come to its end");
-        wrong
+        if is_listed && (is_dismissed || !redriven.is_empty()) {
+            found.push(broken("a letter is not listed once its redrive or dismissal was confirmed", run));
+        }
+        if is_listed && !tries.is_empty() {
+            found.push(broken("what was tried again is not listed", run));
+        }
+        if !is_listed && tries.is_empty() && !may_be_dismissed {
+            found.push(broken("what nobody saw to is listed", run));
+        }
+        if is_dismissed && !redriven.is_empty() {
+            found.push(broken("a redrive and a dismissal of one letter are not both confirmed", run));
+        }
+        if is_dismissed && !tries.is_empty() {
+            found.push(broken("what was dismissed is not tried again", run));
+        }
+        if tries.len() > 1 {
+            found.push(broken("a letter is tried again once", run));
+        }
+        if redriven.len() > 1 {
+            found.push(broken("each redrive of a letter is answered with the same run", run));
+        }
+        if redriven.iter().any(|told| told.is_none_or(|told| !tries.contains(&told))) {
+            found.push(broken("a confirmed redrive has its run", run));
+        }
+        if tries.iter().any(|run| !self.over.contains(run)) {
+            found.push(broken("another try comes to its end", run));
+        }
     }
+}
+
+fn broken(rule: &'static str, (instant, number): RunId) -> Violation {
+    Violation { rule, job: 0, instant, detail: format!("the run {number} of that instant") }
 }
 
 #[cfg(test)]
@@ -138,7 +144,7 @@ mod tests {
             Account { acts: vec![act(What::Redrive, None)], listed: vec![LETTER], ..account() },
             Account { acts: vec![act(What::Redrive, None)], tries: vec![(LETTER, TRY)], ..account() },
         ] {
-            assert_eq!(account.judge(), [""; 0], "{account:?}");
+            assert_eq!(account.judge(), [], "{account:?}");
         }
     }
 
@@ -147,38 +153,44 @@ mod tests {
     fn what_is_not_is_objected_to() {
         let redriven = |run| act(What::Redrive, Some(Told::Done(Some(run))));
         let dismissed = act(What::Dismiss, Some(Told::Done(None)));
-        for (account, what) in [
-            (account(), "is not listed, and nothing was done"),
-            (Account { acts: vec![act(What::Redrive, None)], ..account() }, "is not listed, and nothing was done"),
-            (Account { listed: vec![LETTER, TRY], ..account() }, "is listed and did not fail"),
-            (Account { listed: vec![LETTER, LETTER], ..account() }, "is listed twice"),
+        for (account, rule) in [
+            (account(), "what nobody saw to is listed"),
+            (Account { acts: vec![act(What::Redrive, None)], ..account() }, "what nobody saw to is listed"),
+            (Account { listed: vec![LETTER, TRY], ..account() }, "what is listed has failed"),
+            (Account { listed: vec![LETTER, LETTER], ..account() }, "a letter is listed once"),
             (
                 Account { listed: vec![LETTER], acts: vec![dismissed.clone()], ..account() },
-                "was told that it was seen to",
+                "a letter is not listed once its redrive or dismissal was confirmed",
             ),
             (
                 Account { listed: vec![LETTER], tries: vec![(LETTER, TRY)], ..account() },
-                "is listed, and was tried again",
+                "what was tried again is not listed",
             ),
             (
                 Account { acts: vec![dismissed.clone(), redriven(TRY)], tries: vec![(LETTER, TRY)], ..account() },
-                "was both dismissed and tried again",
+                "a redrive and a dismissal of one letter are not both confirmed",
             ),
-            (Account { acts: vec![dismissed], tries: vec![(LETTER, TRY)], ..account() }, "there is another try at it"),
-            (Account { tries: vec![(LETTER, TRY), (LETTER, OTHER)], ..account() }, "more than once"),
+            (
+                Account { acts: vec![dismissed], tries: vec![(LETTER, TRY)], ..account() },
+                "what was dismissed is not tried again",
+            ),
+            (Account { tries: vec![(LETTER, TRY), (LETTER, OTHER)], ..account() }, "a letter is tried again once"),
             (
                 Account { acts: vec![redriven(TRY), redriven(OTHER)], tries: vec![(LETTER, TRY)], ..account() },
-                "as more than one run",
+                "each redrive of a letter is answered with the same run",
             ),
-            (Account { acts: vec![redriven(TRY)], ..account() }, "as a run that there is not"),
-            (Account { tries: vec![(LETTER, TRY)], over: [LETTER].into(), ..account() }, "does not come to its end"),
+            (Account { acts: vec![redriven(TRY)], ..account() }, "a confirmed redrive has its run"),
+            (
+                Account { tries: vec![(LETTER, TRY)], over: [LETTER].into(), ..account() },
+                "another try comes to its end",
+            ),
             (
                 Account { failed: BTreeSet::new(), tries: vec![(LETTER, TRY)], ..account() },
-                "did not fail, and was tried",
+                "what is tried again has failed",
             ),
         ] {
             let wrong = account.judge();
-            assert!(wrong.iter().any(|said| said.contains(what)), "{what}: {wrong:?}");
+            assert!(wrong.iter().any(|found| found.rule == rule), "{rule}: {wrong:?}");
         }
     }
 }

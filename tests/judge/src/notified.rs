@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::Violation;
+
 /// What is to be told, once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
@@ -38,35 +40,37 @@ pub struct Sent {
 /// The clocks of those who wait for the end of a window.
 const SKEW: i64 = 2_000;
 
-/// What is wrong, in words.
-pub fn judge(ends: &[End], messages: &[Message], sent: &[Sent]) -> Vec<String> {
-    let mut wrong = windows(messages);
-    wrong.extend(told_once(ends, messages));
-    wrong.extend(messages.iter().flat_map(|message| ended(message, sent)));
-    wrong.extend(sent.iter().flat_map(|sent| as_made(sent, messages)));
-    wrong
+/// What is wrong with them.
+pub fn judge(ends: &[End], messages: &[Message], sent: &[Sent]) -> Vec<Violation> {
+    let mut found = windows(messages);
+    found.extend(told_once(ends, messages));
+    found.extend(messages.iter().flat_map(|message| ended(message, sent)));
+    found.extend(sent.iter().flat_map(|sent| as_made(sent, messages)));
+    found
 }
 
-/// One window, one message, and none of nothing.
-fn windows(messages: &[Message]) -> Vec<String> {
-    let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
+fn broken(rule: &'static str, detail: String) -> Violation {
+    Violation { rule, job: 0, instant: 0, detail }
+}
+
+/// None tells of nothing. That a window has one message is in what a message is known by.
+fn windows(messages: &[Message]) -> Vec<Violation> {
+    let mut found = Vec::new();
     for message in messages {
-        if !seen.insert((message.from, message.to)) {
-            wrong.push(format!("the window from {} has a second message, {}", message.from, message.key));
-        }
         if message.count == 0 {
-            wrong.push(format!("{} tells of nothing", message.key));
+            found.push(broken("a message tells of something", message.key.clone()));
         }
         if message.named.is_empty() || message.named.len() as u64 > message.count {
-            wrong.push(format!("{} names {} of {}", message.key, message.named.len(), message.count));
+            let detail = format!("{} names {} of {}", message.key, message.named.len(), message.count);
+            found.push(broken("a message names some of what it counts", detail));
         }
     }
-    wrong
+    found
 }
 
 /// Each end is in one message, and nothing else is in any.
-fn told_once(ends: &[End], messages: &[Message]) -> Vec<String> {
-    let mut wrong = Vec::new();
+fn told_once(ends: &[End], messages: &[Message]) -> Vec<Violation> {
+    let mut found = Vec::new();
     let mut named: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     for (what, run) in messages.iter().flat_map(|message| &message.named) {
         *named.entry((what, run)).or_default() += 1;
@@ -74,51 +78,52 @@ fn told_once(ends: &[End], messages: &[Message]) -> Vec<String> {
     let known: BTreeSet<(&str, &str)> = ends.iter().map(|end| (end.what.as_str(), end.run.as_str())).collect();
     for ((what, run), times) in &named {
         if *times > 1 {
-            wrong.push(format!("{run} is told {times} times as {what}"));
+            found.push(broken("an end is told once", format!("{run} is told {times} times as {what}")));
         }
         if !known.contains(&(*what, *run)) {
-            wrong.push(format!("{run} is told as {what}, and was not"));
+            found.push(broken("what is told was to be told", format!("{run} is told as {what}, and was not")));
         }
     }
     let told: u64 = messages.iter().map(|message| message.count).sum();
     if told != ends.len() as u64 {
-        wrong.push(format!("{told} are told, of {}", ends.len()));
+        found.push(broken("as many are told as were to be", format!("{told} are told, of {}", ends.len())));
     }
     let all_are_named = messages.iter().all(|message| message.named.len() as u64 == message.count);
     if all_are_named {
         let untold = ends.iter().filter(|end| !named.contains_key(&(end.what.as_str(), end.run.as_str())));
-        wrong.extend(untold.map(|end| format!("{} is not told as {}", end.run, end.what)));
+        let untold = untold.map(|end| broken("each end is told", format!("{} is not told as {}", end.run, end.what)));
+        found.extend(untold);
     }
-    wrong
+    found
 }
 
 /// Each comes to its end, and whoever received one was sent it.
-fn ended(message: &Message, sent: &[Sent]) -> Vec<String> {
+fn ended(message: &Message, sent: &[Sent]) -> Vec<Violation> {
     let tries = sent.iter().filter(|sent| sent.key == message.key).count();
     let is_over = matches!(message.status.as_str(), "succeeded" | "failed" | "timed_out");
-    let mut wrong = Vec::new();
+    let mut found = Vec::new();
     if !is_over {
-        wrong.push(format!("{} is {}", message.key, message.status));
+        found.push(broken("a message comes to its end", format!("{} is {}", message.key, message.status)));
     }
     if message.status == "succeeded" && tries == 0 {
-        wrong.push(format!("{} was received and never sent", message.key));
+        found.push(broken("what was received was sent", message.key.clone()));
     }
-    wrong
+    found
 }
 
 /// What is sent was made, says what it said when it was made, and comes after its window.
-fn as_made(sent: &Sent, messages: &[Message]) -> Vec<String> {
+fn as_made(sent: &Sent, messages: &[Message]) -> Vec<Violation> {
     let Some(message) = messages.iter().find(|message| message.key == sent.key) else {
-        return vec![format!("{} was sent and never made", sent.key)];
+        return vec![broken("what is sent was made", sent.key.clone())];
     };
-    let mut wrong = Vec::new();
+    let mut found = Vec::new();
     if sent.body != message.body {
-        wrong.push(format!("{} says something else at {}", sent.key, sent.at));
+        found.push(broken("what is sent says what was made", format!("{} at {}", sent.key, sent.at)));
     }
     if sent.at + SKEW < message.to {
-        wrong.push(format!("{} was sent at {}, before its window was over", sent.key, sent.at));
+        found.push(broken("nothing is sent before its window is over", format!("{} at {}", sent.key, sent.at)));
     }
-    wrong
+    found
 }
 
 #[cfg(test)]
@@ -147,8 +152,8 @@ mod tests {
 
     #[test]
     fn what_is_right_is_found_right() {
-        assert_eq!(judge(&[end("a"), end("b")], &[message()], &[sent(), sent()]), Vec::<String>::new());
-        assert_eq!(judge(&[], &[], &[]), Vec::<String>::new());
+        assert_eq!(judge(&[end("a"), end("b")], &[message()], &[sent(), sent()]), []);
+        assert_eq!(judge(&[], &[], &[]), []);
     }
 
     type Row<'a> = (&'a str, &'a [End], &'a [Message], &'a [Sent]);
@@ -159,19 +164,23 @@ mod tests {
         let second = Message { key: "m2".to_owned(), ..message() };
         let later = Message { from: 60_000, to: 120_000, ..second.clone() };
         let one = Message { count: 1, named: message().named[..1].to_vec(), ..message() };
-        let rows: [Row<'_>; 9] = [
-            ("a second message of a window", &ends, &[message(), second], &[sent()]),
-            ("told again in a later one", &ends, &[message(), later], &[sent()]),
-            ("not told", &ends, std::slice::from_ref(&one), &[sent()]),
-            ("told of what was not", &ends[..1], &[message()], &[sent()]),
-            ("of nothing", &[], &[Message { count: 0, named: vec![], ..message() }], &[sent()]),
-            ("never sent", &ends, &[message()], &[]),
-            ("never over", &ends, &[Message { status: "running".to_owned(), ..message() }], &[sent()]),
-            ("says something else", &ends, &[message()], &[Sent { body: "[]".to_owned(), ..sent() }]),
-            ("too early", &ends, &[message()], &[Sent { at: 50_000, ..sent() }]),
+        let unnamed = Message { named: vec![], ..message() };
+        let rows: [Row<'_>; 11] = [
+            ("an end is told once", &ends, &[message(), later], &[sent()]),
+            ("as many are told as were to be", &ends, std::slice::from_ref(&one), &[sent()]),
+            ("each end is told", &ends, std::slice::from_ref(&one), &[sent()]),
+            ("what is told was to be told", &ends[..1], &[message()], &[sent()]),
+            ("a message tells of something", &[], &[Message { count: 0, named: vec![], ..message() }], &[sent()]),
+            ("a message names some of what it counts", &ends, &[unnamed], &[sent()]),
+            ("what was received was sent", &ends, &[message()], &[]),
+            ("a message comes to its end", &ends, &[Message { status: "running".to_owned(), ..message() }], &[sent()]),
+            ("what is sent says what was made", &ends, &[message()], &[Sent { body: "[]".to_owned(), ..sent() }]),
+            ("nothing is sent before its window is over", &ends, &[message()], &[Sent { at: 50_000, ..sent() }]),
+            ("what is sent was made", &ends, &[second], &[sent()]),
         ];
-        for (what, ends, messages, sent) in rows {
-            assert_ne!(judge(ends, messages, sent), Vec::<String>::new(), "{what}");
+        for (rule, ends, messages, sent) in rows {
+            let found = judge(ends, messages, sent);
+            assert!(found.iter().any(|found| found.rule == rule), "{rule}: {found:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The rules, one function each.
 
 mod answers;
+mod calendars;
 mod calm;
 mod catching_up;
 mod counting;
@@ -52,6 +53,9 @@ impl<'a> Verdict<'a> {
             verdict.a_catch_up_follows_its_policy(job);
             verdict.what_is_made_up_for_begins_at_its_pace(job);
             verdict.an_outage_is_over_before_it_is_recorded(job);
+            verdict.what_calendars_take_is_on_record(job);
+            verdict.the_record_of_a_calendar_covers_what_one_took(job);
+            verdict.what_has_one_instant_begins_once(job);
             verdict.what_was_answered_stands(job);
             verdict.an_answer_shows_what_was_asked(job);
             verdict.generations_grow(job);
@@ -96,7 +100,11 @@ impl<'a> Verdict<'a> {
         for (n, head) in job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active) {
             let certain = self.certain(&job.heads, n);
             for t in head.schedule.instants(certain.start, certain.end) {
-                if !self.is_covered(job.job, t) && !self.lies_before_a_link_of_a_wrong_clock(&job.heads[..=n], t) {
+                let is_excused = || {
+                    self.lies_before_a_link_of_a_wrong_clock(&job.heads[..=n], t)
+                        || self.lies_behind_what_a_wrong_clock_put_off(job.job, t)
+                };
+                if !self.is_covered(job.job, t) && !is_excused() {
                     self.report("every occurrence has its record", job.job, t, "nothing stands for it");
                 }
             }
@@ -147,6 +155,17 @@ impl<'a> Verdict<'a> {
         earlier.iter().any(is_behind) && self.account.ahead_in(head.in_force_from(), t) >= SHORTEST_KEPT
     }
 
+    /// Whether a clock that was further ahead than a run has to be kept has put off what comes before `t`: who looks at it then cannot tell what
+    /// of the time between was on record and has expired.
+    fn lies_behind_what_a_wrong_clock_put_off(&self, job: u32, t: i64) -> bool {
+        let decided_late = |record: &Record| {
+            record.status == "skipped" && record.written_at.is_some_and(|written| written >= t + SHORTEST_KEPT)
+        };
+        let earlier = self.records.range((job, i64::MIN, 0)..(job, t, 0)).filter(|((_, _, number), _)| *number == 0);
+        self.account.furthest_ahead() >= SHORTEST_KEPT
+            && earlier.map(|(_, record)| record).any(|record| decided_late(record))
+    }
+
     /// An occurrence of the last head has not been superseded by a change, and must not be recorded as superseded.
     fn an_occurrence_in_force_is_not_superseded(&mut self, job: &Job) {
         let Some(head) = job.heads.last().filter(|head| head.status == Status::Active) else { return };
@@ -187,10 +206,12 @@ impl<'a> Verdict<'a> {
         self.records.contains_key(&(job, t, 0)) || self.speaking_for(job, t).next().is_some()
     }
 
-    /// The records of earlier occurrences that span this one.
+    /// The records of earlier occurrences that span this one. What calendars took is no occurrence, and its record speaks for none.
     fn speaking_for(&self, job: u32, t: i64) -> impl Iterator<Item = &'a Record> {
-        let spans =
-            move |record: &&Record| record.covers_until.is_some_and(|until| t < until || t == until && is_last(record));
+        let spans = move |record: &&Record| {
+            !calendars::is_of_one(record)
+                && record.covers_until.is_some_and(|until| t < until || t == until && is_last(record))
+        };
         self.records.range((job, i64::MIN, 0)..(job, t, 0)).map(|(_, record)| *record).filter(spans)
     }
 
@@ -347,7 +368,7 @@ impl<'a> Verdict<'a> {
         for call in &self.account.calls {
             let ahead = self.account.ahead_in(call.claimed_at, call.at);
             let early = call.own_clock < call.instant && !self.account.was_set(call.claimed_at, call.at);
-            let has_begun = call.fence > 1 && call.instant <= self.account.reached();
+            let has_begun = call.fence > 1 && call.instant <= self.account.reached() + SKEW;
             if !has_begun && (early || call.at < call.instant - SKEW - ahead) {
                 self.report("nothing starts early", call.job, call.instant, format!("at {}", call.at));
             }

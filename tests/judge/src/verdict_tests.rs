@@ -283,6 +283,32 @@ fn a_lost_hint_excuses_what_is_found_overdue_and_no_more() {
     assert!(!started(92_000, 1).contains(&rule) && started(92_001, 1).contains(&rule));
 }
 
+/// Seed 70052938: a straggler's look promised the next link a second ahead, and that was the one whose hint had been lost.
+#[test]
+fn behind_a_straggler_what_lost_its_hint_is_found_a_pass_later_and_no_more() {
+    let rule = "in calm an occurrence starts on time";
+    let started = |late, lost_hints, straggler: i64, ended: i64| {
+        let begun = Call { at: T + 60_000 + late, ..call() };
+        let old = Record {
+            instant: T + 60_000 - straggler,
+            status: "skipped".into(),
+            reason: Some("superseded".into()),
+            written_at: Some(T + 60_000 + ended),
+            ..record()
+        };
+        let costs = vec![Cost { lost_hints, ..cost() }];
+        let account = calm(vec![begun]);
+        let records = [account.records.clone(), vec![old]].concat();
+        rules(&Account { records, costs, ..account }).contains(&rule)
+    };
+    let long = 360_001;
+
+    assert!(!started(152_000, 1, long, 65_000) && started(152_001, 1, long, 65_000));
+    assert!(started(92_001, 1, 359_999, 65_000), "no straggler");
+    assert!(started(92_001, 1, long, 92_000) && started(92_001, 1, long, -1), "not meanwhile");
+    assert!(started(1_001, 0, long, 65_000), "its hint was not lost");
+}
+
 #[test]
 fn an_instant_of_both_schedules_that_is_lost_between_them_is_reported() {
     let every = |since| Head {
@@ -426,6 +452,21 @@ fn what_a_clock_that_was_ahead_began_is_early_only_by_as_much() {
     assert_eq!(of(ahead(31, 40, 30)), ["nothing starts early"], "before it was set");
 }
 
+/// Seed 60637409: all clocks were ahead until just before the instant, less than by the skew, and it was tried again when they were right.
+#[test]
+fn what_a_clock_that_was_ahead_began_is_tried_again_when_it_is_right() {
+    let of = |fence, until: i64| {
+        let at = T - 100_000;
+        let again = Call { at, claimed_at: at, own_clock: at, instant: T, fence, ..call() };
+        let wrong_clocks = ahead(-200, -140, 140 - until);
+        rules(&Account { wrong_clocks, ..with_calls(vec![again]) }).contains(&"nothing starts early")
+    };
+
+    assert!(!of(2, 0) && !of(2, 1), "a clock had come to it, or nearly");
+    assert!(of(2, 3), "no clock had come to it");
+    assert!(of(1, 0), "nobody had begun it");
+}
+
 #[test]
 fn a_lease_is_one_while_clocks_agree() {
     let second = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ..call() };
@@ -522,6 +563,28 @@ fn nothing_need_stand_before_a_link_of_a_clock_that_was_ahead_where_it_may_have_
     assert!(lost(&set_back, day - 1, 3000), "no record had expired");
     assert!(lost(&[at(300, 0), at(900, 0)], day, 3000), "no clock had been ahead");
     assert!(lost(&set_back[1..], day, 3000), "nobody had put a link there");
+}
+
+/// A clock that was two days ahead has put off the first of two occurrences, and crashed before it came to the second. Seed 60936845 met it.
+#[test]
+fn nothing_need_stand_behind_what_a_clock_that_was_days_ahead_put_off_until_it_may_have_expired() {
+    let schedule = Schedule::Every { first: T, period: 600_000, end: T + 1_200_000, at_most: None };
+    let lost = |written: i64, by: i64| {
+        let put_off = Record {
+            status: "skipped".into(),
+            reason: Some("missed".into()),
+            written_at: Some(T + written * 1000),
+            ..record()
+        };
+        let jobs = vec![Job { heads: vec![Head { schedule: schedule.clone(), ..head(T) }], ..job() }];
+        let account = Account { jobs, records: vec![put_off], wrong_clocks: ahead(10, 20, by), ..clean() };
+        rules(&account).contains(&"every occurrence has its record")
+    };
+    let day = 86_400;
+
+    assert!(!lost(day + 600, day));
+    assert!(lost(day + 599, day), "no record had expired");
+    assert!(lost(day + 600, day - 1), "no clock had been so far ahead");
 }
 
 /// A clock that was ahead has put it off before its time, and before the pause in which that lies.

@@ -8,7 +8,66 @@ use minutehand_judge::Violation;
 
 use crate::graphs;
 use crate::history::{Verdict, history};
+use crate::staged::{backfills, callbacks, followers, letters, notifications};
 use crate::workers;
+
+/// What histories are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Of {
+    /// Jobs of every kind, under all that goes wrong.
+    Jobs,
+    Graphs,
+    Workers,
+    Callbacks,
+    Followers,
+    Letters,
+    Notifications,
+    Backfills,
+}
+
+impl Of {
+    pub const ALL: [Self; 8] = [
+        Self::Jobs,
+        Self::Graphs,
+        Self::Workers,
+        Self::Callbacks,
+        Self::Followers,
+        Self::Letters,
+        Self::Notifications,
+        Self::Backfills,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Jobs => "jobs",
+            Self::Graphs => "graphs",
+            Self::Workers => "workers",
+            Self::Callbacks => "callbacks",
+            Self::Followers => "followers",
+            Self::Letters => "letters",
+            Self::Notifications => "notifications",
+            Self::Backfills => "backfills",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|of| of.as_str() == name)
+    }
+
+    /// Plays the history of a seed and has it judged.
+    pub fn history(self) -> fn(u64) -> Verdict {
+        match self {
+            Self::Jobs => history,
+            Self::Graphs => graphs::history,
+            Self::Workers => workers::history,
+            Self::Callbacks => callbacks::history,
+            Self::Followers => followers::history,
+            Self::Letters => letters::history,
+            Self::Notifications => notifications::history,
+            Self::Backfills => backfills::history,
+        }
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 pub struct Campaign {
@@ -22,21 +81,8 @@ pub struct Campaign {
 
 impl Campaign {
     /// The histories of the seeds from `first` on.
-    pub fn play(first: u64, histories: u64, threads: u64) -> Self {
-        Self::play_each(history, first, histories, threads)
-    }
-
-    /// The same of graphs.
-    pub fn play_graphs(first: u64, histories: u64, threads: u64) -> Self {
-        Self::play_each(graphs::history, first, histories, threads)
-    }
-
-    /// The same of workers.
-    pub fn play_workers(first: u64, histories: u64, threads: u64) -> Self {
-        Self::play_each(workers::history, first, histories, threads)
-    }
-
-    fn play_each(history: fn(u64) -> Verdict, first: u64, histories: u64, threads: u64) -> Self {
+    pub fn play(of: Of, first: u64, histories: u64, threads: u64) -> Self {
+        let history = of.history();
         let begin = Instant::now();
         let whole = std::thread::scope(|scope| {
             let parts: Vec<_> = (0..threads.max(1))
@@ -81,7 +127,7 @@ impl Campaign {
 }
 
 /// What a history that panics found is told with its seed as well, and the others are played.
-fn played(history: fn(u64) -> Verdict, seed: u64) -> Verdict {
+pub fn played(history: fn(u64) -> Verdict, seed: u64) -> Verdict {
     std::panic::catch_unwind(|| history(seed)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         let said = said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned()));

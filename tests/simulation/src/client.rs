@@ -15,7 +15,8 @@ use crate::ports::SimPorts;
 const KEY: &str = "the-key-of-the-simulation";
 
 /// Where a simulation asks. With all addresses of the API a history takes a quarter more.
-const ASKED_AT: [&str; 12] = [
+const ASKED_AT: [&str; 13] = [
+    "/v1/calendars/{calendar}",
     "/v1/jobs",
     "/v1/jobs/{job_id}",
     "/v1/jobs/{job_id}/pause",

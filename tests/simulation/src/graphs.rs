@@ -47,6 +47,8 @@ const MINUTE: i64 = 60_000;
 const MADE: i64 = MINUTE;
 /// When the last run is started that nobody goes on with.
 const LAST_START: i64 = 22 * MINUTE;
+/// So long after the rough times another run of what was replaced is started: nobody has slept for so long.
+const LATE_START: i64 = 40 * MINUTE;
 /// In calm all of it must be over by then. A line is looked at each hour at the latest, and lines wait for each other.
 const LONGEST: i64 = 12 * 60 * MINUTE;
 /// What is over leaves timers that are looked at.
@@ -168,6 +170,8 @@ impl Play {
         self.plan_starts(dice);
         if self.replacement.is_some() {
             self.replace_at(BEGIN + dice.within(2 * MINUTE..LAST_START));
+            // Whoever begins it knows of the newest version, whatever went wrong before.
+            self.start_at(self.crew.course.calm_from + LATE_START, 0, None, None);
         }
         self.plan_operators(dice);
         if course.ticks_as_it_pleases() && dice.chance(0.15) {
@@ -285,7 +289,14 @@ impl Play {
         }
         if self.resumes && dice.chance(0.5) {
             for _ in 0..2 {
-                self.resume_at(BEGIN + dice.within(5 * MINUTE..40 * MINUTE));
+                self.resume_at(BEGIN + dice.within(5 * MINUTE..40 * MINUTE), false);
+            }
+            for _ in 0..dice.pick(&[0, 2, 6]) {
+                let at = BEGIN + dice.within(8 * MINUTE..60 * MINUTE);
+                self.resume_at(at, true);
+                if dice.chance(0.3) {
+                    self.cancel_a_resumed_at(at + dice.magnitude(0.0, 5.0));
+                }
             }
         }
     }
@@ -353,6 +364,15 @@ impl Play {
         } else {
             |run| run.task.is_none() && !run.is_finished()
         };
+        self.cancel_one_at(at, fits);
+    }
+
+    /// What goes on with another, maybe before it has unfolded.
+    fn cancel_a_resumed_at(&self, at: i64) {
+        self.cancel_one_at(at, |run| run.redrive_of.is_some() && !run.is_finished());
+    }
+
+    fn cancel_one_at(&self, at: i64, fits: fn(&Run) -> bool) {
         self.at_one_of(at, fits, |play, key| {
             let its = play.clone();
             play.crew.act_at(play.sim().now(), "canceller", move |ports| async move {
@@ -363,22 +383,24 @@ impl Play {
         });
     }
 
-    fn resume_at(&self, at: i64) {
-        self.at_one_of(
-            at,
-            |run| run.task.is_none() && run.is_finished(),
-            |play, key| {
-                let its = play.clone();
-                play.crew.act_at(play.sim().now(), "resumer", move |ports| async move {
-                    if let Ok(Resumed::Queued(run) | Resumed::Already(run)) =
-                        resume(&ports, &its.tenant, key, &By::host(), None).await
-                    {
-                        its.sim().count("gone on with");
-                        its.hear(|heard| heard.told.push(run.key));
-                    }
-                });
-            },
-        );
+    /// `again`: one that goes on with another itself.
+    fn resume_at(&self, at: i64, again: bool) {
+        let fits: fn(&Run) -> bool = if again {
+            |run| run.redrive_of.is_some() && run.is_finished() && run.aftermath.is_none()
+        } else {
+            |run| run.task.is_none() && run.is_finished()
+        };
+        self.at_one_of(at, fits, |play, key| {
+            let its = play.clone();
+            play.crew.act_at(play.sim().now(), "resumer", move |ports| async move {
+                if let Ok(Resumed::Queued(run) | Resumed::Already(run)) =
+                    resume(&ports, &its.tenant, key, &By::host(), None).await
+                {
+                    its.sim().count("gone on with");
+                    its.hear(|heard| heard.told.push(run.key));
+                }
+            });
+        });
     }
 
     /// Every run as it stands.
@@ -389,7 +411,9 @@ impl Play {
     /// Until all of it is over, and what is left behind it was looked at.
     fn play(&self) -> i64 {
         let (sim, course) = (self.sim(), &self.crew.course);
-        let mut end = course.calm_from.max(course.clocks.reached()) + TIDYING;
+        // The late start, where there is one, is no run yet when the rough times are over.
+        let started = if self.replacement.is_some() { course.calm_from + LATE_START } else { course.calm_from };
+        let mut end = started.max(course.clocks.reached()) + TIDYING;
         loop {
             sim.run_until(end);
             let all_over = self.stand().values().all(Run::is_finished);
@@ -440,6 +464,9 @@ impl Play {
             let resumed = run.resumes.as_ref().and_then(|before| account.runs.get(before));
             if resumed.is_some_and(|before| before.status == "failed") {
                 sim.count("failed run gone on with");
+            }
+            if resumed.is_some_and(|before| before.resumes.is_some()) {
+                sim.count("gone on with once more");
             }
             self.count_kind(account, run);
         }

@@ -27,6 +27,8 @@ use crate::shown;
 use crate::witness::{Driven, account};
 use crate::world::{Behaviour, World};
 
+mod heeding;
+
 const MINUTE: i64 = 60_000;
 /// What every job gives its target.
 const TIMEOUT: i64 = 60_000;
@@ -192,6 +194,7 @@ impl Play {
     }
 
     fn plan_jobs(&self, jobs: i64) {
+        let heeds = self.plan_calendar();
         for nth in 0..jobs {
             let number = self.first + u32::try_from(nth).unwrap_or_default();
             let key = format!("job-{number}");
@@ -201,6 +204,7 @@ impl Play {
                 .dice(|dice| dice.pick(&[Kind::Cron, Kind::Cron, Kind::Every, Kind::Fast, Kind::Once, Kind::Once]));
             let created = BEGIN + self.sim.dice(|dice| dice.within(0..5 * MINUTE));
             let schedule = self.sim.dice(|dice| schedule_for(kind, &self.course, created, dice));
+            let schedule = self.heeding(heeds, schedule);
             let (wish, behaviour) = self.sim.dice(|dice| wish_for(kind, &schedule, dice));
             self.world.introduce(&self.tenant, id, number, behaviour);
             self.know(id, |driven| driven.at_most_once = wish["delivery"] == "at_most_once");
@@ -259,7 +263,9 @@ impl Play {
             return None;
         }
         self.sim.dice(|dice| {
-            let named = dice.pick(&heads).schedule.instants(span.start, span.end);
+            let schedule = dice.pick(&heads).schedule;
+            let mut named = schedule.instants(span.start, span.end);
+            named.extend(schedule.taken(span.start, span.end));
             let is_named = !named.is_empty() && dice.chance(0.8);
             Some(if is_named { dice.pick(&named) } else { dice.within(span) / 1000 * 1000 })
         })

@@ -23,6 +23,7 @@ pub mod queues;
 pub mod setting;
 pub mod shown;
 pub mod stage;
+pub mod staged;
 mod sweeps;
 pub mod telling;
 pub mod throttle;

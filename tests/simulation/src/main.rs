@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
-use minutehand_simulation::campaign::Campaign;
+use minutehand_simulation::campaign::{Campaign, Of};
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -13,11 +13,10 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 const HELP: &str = "\
 Plays histories of Minutehand's protocol under faults and has them judged.
 
-    simulate [--graphs | --workers] [--histories N] [--first SEED] [--threads N]
-    simulate [--graphs | --workers] --seed SEED         one history again, with everything it counted
+    simulate [--of WHAT] [--histories N] [--first SEED] [--threads N]
+    simulate [--of WHAT] --seed SEED         one history again, with everything it counted
 
-    --graphs     histories of workflows
-    --workers    histories of workers elsewhere
+    --of     what they are of: jobs (where nothing is said), graphs, workers, callbacks, followers, letters, notifications, backfills
 ";
 
 fn main() -> ExitCode {
@@ -31,14 +30,20 @@ fn main() -> ExitCode {
         println!("{HELP}");
         return ExitCode::SUCCESS;
     }
-    let play = match () {
-        () if is_given("--graphs") => Campaign::play_graphs,
-        () if is_given("--workers") => Campaign::play_workers,
-        () => Campaign::play,
+    let of = match arguments.iter().position(|argument| argument == "--of") {
+        None => Some(Of::Jobs),
+        Some(at) => arguments.get(at + 1).and_then(|name| Of::named(name)),
+    };
+    let known = ["--of", "--histories", "--first", "--threads", "--seed"];
+    let is_known = |argument: &String| !argument.starts_with("--") || known.contains(&argument.as_str());
+    let Some(of) = of.filter(|_| arguments.iter().all(is_known)) else {
+        println!("{HELP}");
+        return ExitCode::FAILURE;
     };
     let campaign = match number("--seed") {
-        Some(seed) => play(seed, 1, 1),
-        None => play(
+        Some(seed) => Campaign::play(of, seed, 1, 1),
+        None => Campaign::play(
+            of,
             number("--first").unwrap_or(1),
             number("--histories").unwrap_or(10_000),
             number("--threads").unwrap_or(2),

@@ -386,10 +386,10 @@ impl Port {
 
     fn witness_head(&self, head: &Head) {
         let now = self.world.sim().now();
-        if let Head::Job(job) = head
-            && let Some(told) = self.world.seen().jobs.get_mut(&job.id)
-        {
-            let head = witness::head(job, now);
+        if let Head::Job(job) = head {
+            let head = witness::head(&self.world, job, now);
+            let mut seen = self.world.seen();
+            let Some(told) = seen.jobs.get_mut(&job.id) else { return };
             // A payload or an epoch is no change of what is in force.
             let same = |last: &minutehand_judge::Head| {
                 (last.status, &last.schedule, last.catch_up) == (head.status, &head.schedule, head.catch_up)
@@ -930,6 +930,7 @@ impl Events for Port {
                 }
             }
             Event::GivenBack => self.world.sim().count("hint given back"),
+            Event::SweepFailed => self.world.sim().count("sweep failed"),
             Event::Reached { since, now, .. } => {
                 let is_late = now.since(*since) > Duration::from_secs(5);
                 self.world.sim().count(if is_late { "run reached late" } else { "run reached" });

@@ -73,7 +73,7 @@ use minutehand_sweeper::{tick, tick_in_groups};
 pub use self::following::behind;
 use crate::engine::Sim;
 use crate::fate::{Fate, Fates, Line, Phase, Rates};
-use crate::history::BEGIN;
+use crate::history::{BEGIN, Verdict};
 use crate::ports::SimPorts;
 use crate::queues::Receipt;
 use crate::setting::Setting;
@@ -993,6 +993,16 @@ impl Stage {
     fn cursor_as_seen(&self) -> Seen<Cursor> {
         let cursor = at_once(self.world.whole_store().get::<Cursor>(&Tenant::deployment(), 0));
         cursor.expect("memory").expect("it was swept")
+    }
+
+    /// So often this was met, which is counted with all else.
+    pub fn met(&self, what: &str, times: usize) {
+        (0..times).for_each(|_| self.sim.count(what));
+    }
+
+    /// What a history came to that was played here, where this is what was wrong.
+    pub fn verdict(&self, violations: Vec<Violation>) -> Verdict {
+        Verdict { violations, tally: self.sim.tally(), steps: self.sim.steps() }
     }
 
     /// How often that happened.

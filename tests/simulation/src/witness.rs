@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -15,21 +16,18 @@ use minutehand_domain::health::day::{Day, End, EndKey, Ends, How};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Job, Status};
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_domain::schedule::{Schedule, When};
+use minutehand_domain::schedule::{Heeded, OnExcluded, Schedule, When};
 use minutehand_domain::timer::{Obligation, Timer};
+use minutehand_io::calendars::Calendars;
 use minutehand_io::store::{Bucket, Cursor, EndsOf, RunsOf, Store as _};
 use minutehand_judge as judge;
 
 use crate::world::{SKEW, Seen, Spent, World};
 
 /// How a job stands, in the judge's words.
-pub fn head(job: &Job, now: i64) -> judge::Head {
-    let status = match job.status {
-        Status::Active => judge::Status::Active,
-        Status::Paused => judge::Status::Paused,
-        Status::Cancelled => judge::Status::Cancelled,
-    };
-    let (schedule, catch_up) = (schedule(&job.schedule, job.created_at), catch_up(&job.definition.catch_up));
+pub fn head(world: &World, job: &Job, now: i64) -> judge::Head {
+    let status = status(job);
+    let (schedule, catch_up) = (in_force(world, job), catch_up(&job.definition.catch_up));
     // A schedule that a clock has brought into force that was ahead counts from there, whatever is changed beside it until then.
     let (changed, since) = (job.changed_at.millis(), job.since.millis());
     let decided = if since > now + SKEW { changed.max(since) } else { changed };
@@ -38,9 +36,16 @@ pub fn head(job: &Job, now: i64) -> judge::Head {
 
 /// What a client can see of how a job stands.
 pub fn stands(job: &Job) -> judge::Stands {
-    let judge::Head { status, .. } = head(job, 0);
     let (schedule, tags) = (nominal(&job.schedule, job.created_at), job.definition.tags.iter().cloned().collect());
-    judge::Stands { generation: job.generation, status, schedule, tags }
+    judge::Stands { generation: job.generation, status: status(job), schedule, tags }
+}
+
+fn status(job: &Job) -> judge::Status {
+    match job.status {
+        Status::Active => judge::Status::Active,
+        Status::Paused => judge::Status::Paused,
+        Status::Cancelled => judge::Status::Cancelled,
+    }
 }
 
 fn catch_up(catch_up: &CatchUp) -> judge::CatchUp {
@@ -56,12 +61,45 @@ fn catch_up(catch_up: &CatchUp) -> judge::CatchUp {
     }
 }
 
-/// A schedule, and how much later than that it fires.
-fn schedule(schedule: &Schedule, created_at: Moment) -> judge::Schedule {
-    let nominal = nominal(schedule, created_at);
-    let Some(jitter) = schedule.jitter else { return nominal };
-    let by = i64::try_from(jitter.by.as_millis()).unwrap_or(i64::MAX);
-    judge::Schedule::Later { by, from: jitter.from.millis(), than: Box::new(nominal) }
+/// Its schedule: what that names, what calendars leave of it, how much later it fires, and what a change has carried into it.
+fn in_force(world: &World, job: &Job) -> judge::Schedule {
+    let mut schedule = nominal(&job.schedule, job.created_at);
+    if let Some(observance) = &job.schedule.observance {
+        let taken = observance.calendars.iter().flat_map(|heeded| taken(world, &job.tenant, heeded)).collect();
+        let moves = (observance.on_excluded == OnExcluded::Move).then(|| observance.from.millis());
+        schedule = judge::Schedule::Heeding { taken: joined(taken), moves, named: Box::new(schedule) };
+    }
+    if let Some(jitter) = job.schedule.jitter {
+        let by = i64::try_from(jitter.by.as_millis()).unwrap_or(i64::MAX);
+        schedule = judge::Schedule::Later { by, from: jitter.from.millis(), than: Box::new(schedule) };
+    }
+    match job.carried {
+        Some(carried) => judge::Schedule::Also { at: carried.at.millis(), than: Box::new(schedule) },
+        None => schedule,
+    }
+}
+
+/// What the version of a calendar says that a job is pinned to. Calendars in the simulation have windows of maintenance and nothing else.
+fn taken(world: &World, tenant: &Tenant, heeded: &Heeded) -> Vec<Range<i64>> {
+    let Some(version) = heeded.version else { return Vec::new() };
+    let known = Calendars::default();
+    let calendar = at_once(known.of(world.whole_store().as_ref(), tenant, &heeded.name, version));
+    let calendar = calendar.expect("the memory store answers").expect("what a job is pinned to was written before it");
+    let windows = calendar.rules().maintenance.iter();
+    windows.map(|window| window.from.millis()..window.until.millis()).collect()
+}
+
+/// Stretches that meet are one.
+fn joined(mut stretches: Vec<Range<i64>>) -> Vec<Range<i64>> {
+    stretches.sort_unstable_by_key(|stretch| (stretch.start, stretch.end));
+    let mut joined: Vec<Range<i64>> = Vec::new();
+    for stretch in stretches {
+        match joined.last_mut() {
+            Some(last) if stretch.start <= last.end => last.end = last.end.max(stretch.end),
+            _ => joined.push(stretch),
+        }
+    }
+    joined
 }
 
 /// A schedule as it was asked for. Crons in the simulation are `*/n * * * *` in UTC: every n minutes of the hour. Only a

@@ -9,7 +9,6 @@ use axum::{Extension, Json};
 use futures_util::StreamExt as _;
 use futures_util::stream::iter;
 use http::StatusCode;
-use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::BATCH_JOBS;
 use minutehand_domain::trace::TraceContext;
@@ -48,17 +47,10 @@ pub(crate) async fn batch<D: Ports>(
         return Err(Problem::field(Kind::Invalid, "/jobs", detail));
     }
     let answers = create_all(&app, caller.tenant(), trace.as_ref(), &jobs).await;
-    let told = answers.iter().filter_map(|answer| match answer {
-        Ok(Made::Now(_)) => None,
-        Ok(Made::Before(_)) => Some(Event::Prevented { by: Layer::IdempotencyKey }),
-        Err(problem) => problem.over.map(|over| Event::Refused { over }),
-    });
-    for over in answers.iter().filter_map(|answer| answer.as_ref().err()?.over) {
-        app.refusals.note(caller.tenant(), over, app.ports.clock().now());
+    for _again in answers.iter().filter(|answer| matches!(answer, Ok(Made::Before(_)))) {
+        app.ports.events().emit(&Event::Prevented { by: Layer::IdempotencyKey });
     }
-    told.for_each(|event| app.ports.events().emit(&event));
-    let now = app.ports.clock().now();
-    let result = |(index, answer)| result_view(index, answer, now, &request_id);
+    let result = |(index, answer)| result_view(&app, caller.tenant(), index, answer, &request_id);
     let results = answers.iter().enumerate().map(result).collect();
     Ok((StatusCode::OK, Json(BatchView { results })).into_response())
 }
@@ -83,15 +75,22 @@ async fn create_all<D: Ports>(
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-fn result_view(index: usize, answer: &Result<Made, Problem>, now: Moment, request_id: &str) -> BatchResultView {
+fn result_view<D: Ports>(
+    app: &AppState<D>,
+    tenant: &Tenant,
+    index: usize,
+    answer: &Result<Made, Problem>,
+    request_id: &str,
+) -> BatchResultView {
     match answer {
         Ok(made) => {
+            let now = app.ports.clock().now();
             let job = JobView::listed(made.job(), made.seen_from(now));
             BatchResultView { index, status: made.status().as_u16(), job: Some(job), problem: None }
         }
         Err(problem) => {
             let status = problem.kind.status().as_u16();
-            BatchResultView { index, status, job: None, problem: Some(problem.with_request_id(request_id)) }
+            BatchResultView { index, status, job: None, problem: Some(app.problem_within(tenant, problem, request_id)) }
         }
     }
 }

@@ -3,10 +3,11 @@
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::health::Health;
+use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
 use minutehand_domain::limits::HEALTH_RUNS;
 use minutehand_domain::run::Run;
-use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::store::{Discard, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_wire::{Expand, JobHealthView, JobView, ListedJobView, RunView};
 
@@ -16,7 +17,9 @@ const AT_ONCE: usize = 8;
 /// Runs whose time has come, newest first: without occurrences that were cancelled before they were due.
 pub(crate) struct Newest {
     pub(super) runs: Vec<Run>,
-    /// Nothing lies among them that this release cannot read.
+    /// How many lie among them that nobody can read.
+    corrupt: usize,
+    /// Nothing lies among them that a later release wrote, and that may say anything.
     is_whole: bool,
 }
 
@@ -29,17 +32,33 @@ impl Newest {
     async fn read<D: Ports>(ports: &D, job: &Job, most: usize, now: Moment) -> Result<Self, Fault> {
         let until_now = RunsOf { job: job.id, window: Moment::EPOCH..now.just_after() };
         let page = ports.store().list::<Run>(&job.tenant, until_now, None, most).await?;
-        Ok(Self { runs: page.items, is_whole: page.unreadable.is_empty() })
+        let corrupt = page.unreadable.iter().filter(|left| Discard::Corrupt.admits(&left.why)).count();
+        Ok(Self { runs: page.items, corrupt, is_whole: page.unreadable.len() == corrupt })
     }
 
-    pub(super) fn health(&self, job: &Job, now: Moment) -> JobHealthView {
-        JobHealthView::of(&self.judged(job, now))
+    pub(super) async fn health<D: Ports>(&self, ports: &D, job: &Job, now: Moment) -> Result<JobHealthView, Fault> {
+        Ok(JobHealthView::of(&self.judged(ports, job, now).await?))
     }
 
-    /// What cannot be read may be the record of an occurrence that seems to be overdue.
-    pub(crate) fn judged(&self, job: &Job, now: Moment) -> Health {
-        let health = Health::of(job, &self.runs, now);
-        Health { overdue_since: health.overdue_since.filter(|_| self.is_whole), ..health }
+    /// What cannot be read may be the record of an occurrence that seems to be overdue: what lies there is asked.
+    pub(crate) async fn judged<D: Ports>(&self, ports: &D, job: &Job, now: Moment) -> Result<Health, Fault> {
+        let mut unread = Vec::new();
+        loop {
+            let health = Health::beside(job, &self.runs, &unread, now);
+            match health.overdue_since {
+                Some(_) if !self.is_whole => return Ok(Health { overdue_since: None, ..health }),
+                Some(t) if unread.len() < self.corrupt && is_corrupt(ports, job, t).await? => unread.push(t),
+                Some(_) | None => return Ok(health),
+            }
+        }
+    }
+}
+
+async fn is_corrupt<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<bool, Fault> {
+    match ports.store().get::<Run>(&job.tenant, RunKey::occurrence(job.id, t)).await {
+        Ok(_) => Ok(false),
+        Err(why) if Discard::Corrupt.admits(&why) => Ok(true),
+        Err(fault) => Err(fault),
     }
 }
 
@@ -61,7 +80,9 @@ async fn listed<D: Ports>(ports: &D, job: Job, expand: Option<Expand>, now: Mome
         None => None,
     };
     let last_run = newest.as_ref().and_then(|newest| newest.runs.first()).map(|run| RunView::listed(run, now));
-    let health = newest.filter(|_| expand == Some(Expand::Health)).map(|newest| newest.health(&job, now));
-    let view = JobView::listed(&job, now);
-    Ok(ListedJobView { job: health.into_iter().fold(view, JobView::with_health), last_run })
+    let view = match newest.filter(|_| expand == Some(Expand::Health)) {
+        Some(newest) => JobView::listed(&job, now).with_health(newest.health(ports, &job, now).await?),
+        None => JobView::listed(&job, now),
+    };
+    Ok(ListedJobView { job: view, last_run })
 }

@@ -99,7 +99,8 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     }
     let schedule = if is_unchanged(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
     let checked = checked(app, &with_its_nulls(&merged, patch), job, schedule, ports.clock().now())?;
-    let same_payload = stays_data || checked.payload == payload;
+    // What it gives to a workflow is said as that, too.
+    let same_payload = checked.payload == payload || stays_data && checked.payload.is_none();
     let same_calls = checked.definition.target == job.definition.target
         && checked.definition.callback == job.definition.callback
         && checked.definition.hooks == job.definition.hooks;
@@ -179,13 +180,18 @@ fn without_fields_of_others<P: Default + DeserializeOwned>(
     to_raw_value(&fields).expect("JSON of JSON")
 }
 
-/// What a job says of its schedule, without what becomes of what calendars take, where the patch takes its calendars away. An answer shows
-/// that word also where nobody asked for it.
+/// What a job says of its schedule, without its calendars where the patch names one that does not fire by itself; and without what becomes of what
+/// calendars take, where the patch takes them away. An answer shows that word also where nobody asked for it.
 fn without_calendars(schedule: &RawValue, patch: &RawValue) -> Box<RawValue> {
     let (Some(mut fields), Some(changes)) = (fields_of(schedule), fields_of(patch)) else { return schedule.to_owned() };
     let calendars =
         changes.get("calendars").and_then(|names| serde_json::from_str::<Option<Vec<Value>>>(names.get()).ok());
-    if calendars.is_some_and(|names| names.unwrap_or_default().is_empty()) {
+    let fires_not_by_itself =
+        ["after", "on_demand"].iter().any(|kind| changes.get(kind).is_some_and(|it| it.get() != "null"));
+    if fires_not_by_itself {
+        fields.remove("calendars");
+    }
+    if fires_not_by_itself || calendars.is_some_and(|names| names.unwrap_or_default().is_empty()) {
         fields.remove("on_excluded");
     }
     to_raw_value(&fields).expect("JSON of JSON")

@@ -10,10 +10,11 @@ use futures_util::StreamExt as _;
 use futures_util::stream::iter;
 use http::StatusCode;
 use minutehand_domain::audit::Deed;
-use minutehand_domain::id::RunKey;
+use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::limits::LETTERS_AT_ONCE;
 use minutehand_domain::run::{Edit, NotALetter, Run, Said};
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _, Layer};
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
@@ -175,7 +176,11 @@ pub(crate) async fn redrive_many<D: Ports>(
         };
         (id, done)
     });
-    let results = told(&app, done.buffered(AT_ONCE).collect().await, &request_id);
+    let done: Vec<(String, Result<Done, Problem>)> = done.buffered(AT_ONCE).collect().await;
+    for _again in done.iter().filter(|(_, done)| matches!(done, Ok(Done { status: StatusCode::OK, .. }))) {
+        app.ports.events().emit(&Event::Prevented { by: Layer::IdempotencyKey });
+    }
+    let results = told(&app, caller.tenant(), done, &request_id);
     Ok(Json(LettersDoneView { results, next_cursor }).into_response())
 }
 
@@ -197,7 +202,7 @@ pub(crate) async fn dismiss_many<D: Ports>(
         };
         (id, done)
     });
-    let results = told(&app, done.buffered(AT_ONCE).collect().await, &request_id);
+    let results = told(&app, caller.tenant(), done.buffered(AT_ONCE).collect().await, &request_id);
     Ok(Json(LettersDoneView { results, next_cursor }).into_response())
 }
 
@@ -218,6 +223,7 @@ async fn named<D: Ports>(doing: &Doing<'_, D>, which: Which) -> Result<(Vec<Name
 
 fn told<D: Ports>(
     app: &AppState<D>,
+    tenant: &Tenant,
     done: Vec<(String, Result<Done, Problem>)>,
     request_id: &str,
 ) -> Vec<LetterDoneView> {
@@ -228,7 +234,8 @@ fn told<D: Ports>(
             LetterDoneView { run_id, status: status.as_u16(), run, problem: None }
         }
         Err(problem) => {
-            let (status, problem) = (problem.kind.status().as_u16(), Some(problem.with_request_id(request_id)));
+            let status = problem.kind.status().as_u16();
+            let problem = Some(app.problem_within(tenant, &problem, request_id));
             LetterDoneView { run_id, status, run: None, problem }
         }
     };

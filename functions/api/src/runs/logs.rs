@@ -31,7 +31,9 @@ pub(crate) async fn logs<D: Ports>(
     let (run, job) = run_of(ports, caller.tenant(), key).await?.ok_or_else(Problem::no_run)?;
     let from = |lines: u32| tail.map_or(params.from.unwrap_or(0), |tail| lines.saturating_sub(tail));
     let limit = if tail.is_some() { PAGE } else { limit };
-    let view = if let Some(book) = logbook_of(ports, &run).await? {
+    // A book without a line has something else in it, such as an answer that came late.
+    let book = logbook_of(ports, &run).await?.filter(|book| book.lines.next > 0);
+    let view = if let Some(book) = book {
         said(ports, caller.tenant(), &book, from(book.lines.next), limit).await?
     } else {
         let run = FullRun::load(ports, run, job.as_ref()).await?;

@@ -122,15 +122,14 @@ async fn decide<D: Ports>(app: &AppState<D>, asked: Asked) -> Result<Response, P
     if asked.word.is_answer() {
         may_answer(&about, &asked)?;
     }
-    let result = body_of(ports, &about.run, &asked).await?;
-    if let Some(before) = done_before(ports, &about, &asked, &result).await? {
+    if let Some(before) = done_before(ports, &about, &asked).await? {
         return answer(ports, &about, &before, asked.word).await;
     }
     let names = Names::of(ports, asked.caller.tenant(), deciders(&about.run)).await?;
     if let Some(no) = refusal(&about, asked.word, &names, ports.clock().now()) {
         return Err(Problem::conflict(no));
     }
-    let run = done(ports, &about, &asked, result).await?;
+    let run = done(ports, &about, &asked).await?;
     answer(ports, &about, &run, asked.word).await
 }
 
@@ -182,20 +181,16 @@ fn may_answer(about: &About<'_>, asked: &Asked) -> Result<(), Problem> {
     }
 }
 
-async fn body_of<D: Ports>(ports: &D, run: &Run, asked: &Asked) -> Result<body::Body, Fault> {
-    let of = BodyOf::run(run, ports.clock().now());
-    bodies::keep_of(ports, of, asked.result.clone(), INLINE_RESULT_BYTES).await
+/// What the result is called, whether it stands anywhere or not.
+fn named(result: Option<&body::Json>) -> body::Body {
+    result.map_or(body::Body::Empty, |json| body::Body::split(json.clone(), INLINE_RESULT_BYTES).0)
 }
 
 /// The run that this very decision was made about before, by the same.
-async fn done_before<D: Ports>(
-    ports: &D,
-    about: &About<'_>,
-    asked: &Asked,
-    result: &body::Body,
-) -> Result<Option<Run>, Fault> {
+async fn done_before<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked) -> Result<Option<Run>, Fault> {
+    let result = named(asked.result.as_ref());
     let is_same = |there: &Judgement| {
-        there.word == asked.word && there.by == asked.caller.by && there.note == asked.note && there.result == *result
+        there.word == asked.word && there.by == asked.caller.by && there.note == asked.note && there.result == result
     };
     let stands = |run: &Run| standing(run, asked.word).filter(|there| is_same(there)).map(|_| run.clone());
     if let Some(run) = stands(&about.run) {
@@ -254,8 +249,11 @@ fn progress(about: &About<'_>, now: minutehand_domain::Moment) -> Progress {
     }
 }
 
-async fn done<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked, result: body::Body) -> Result<Run, Problem> {
+/// A large result is written apart before the decision that names it, and for one that will be refused it is not.
+async fn done<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked) -> Result<Run, Problem> {
     let (by, note) = (asked.caller.by.clone(), asked.note.clone());
+    let of = BodyOf::run(&about.run, ports.clock().now());
+    let result = bodies::keep_of(ports, of, asked.result.clone(), INLINE_RESULT_BYTES).await?;
     let decision = Judgement { word: asked.word, by, at: ports.clock().now(), note, result };
     let (tenant, role) = (asked.caller.tenant(), asked.caller.role);
     let judging = async {

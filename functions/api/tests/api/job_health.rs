@@ -1,10 +1,13 @@
 //! How a job has been doing: beside one job, and in a list where it is asked for.
 
-use minutehand_domain::run::{ErrorCode, Outcome};
+use minutehand_domain::id::RunKey;
+use minutehand_domain::run::{ErrorCode, Outcome, Run};
 use minutehand_io::Ports as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::store::embedded::Codec;
 use serde_json::{Value, json};
 
-use crate::world::{World, at, failed, pages, succeeded};
+use crate::world::{World, acme, at, failed, pages, succeeded};
 
 async fn health(world: &World, job: &str) -> Value {
     let answer = world.get(&format!("/v1/jobs/{job}")).await;
@@ -18,6 +21,14 @@ async fn run(world: &World, job: &str, seconds: u64, outcome: Outcome) {
     let claimed = world.hold().await;
     world.pass(seconds);
     world.finish(&claimed, &outcome).await;
+}
+
+/// From now on nobody can read the record of this run.
+async fn damage(world: &World, run: &str) {
+    let (store, key) = (world.ports.store(), run.parse::<RunKey>().unwrap());
+    let seen = store.get::<Run>(&acme(), key).await.unwrap().unwrap();
+    let put = store.seen_through(Codec::Damaging).put(&acme(), key, &seen.item, seen.guard()).await.unwrap();
+    assert!(put.is_written());
 }
 
 #[tokio::test]
@@ -75,6 +86,24 @@ async fn what_should_have_begun_is_overdue_until_it_has() {
     world.tell(&format!("/v1/jobs/{job}/pause")).await;
     world.pass(1_000);
     assert_eq!(told().await, [Value::Null, Value::Null]);
+}
+
+/// Removed (what lies there is not asked): a job with a record that nobody can read among its newest was never overdue, or was so by that record.
+#[tokio::test]
+async fn a_job_is_overdue_beside_a_record_that_nobody_can_read() {
+    let world = World::new();
+    let job = world.job(json!({"every_seconds": 600})).await;
+    for _ in 0..2 {
+        world.pass(600);
+        world.work(|_, _| succeeded()).await;
+    }
+    let newest = world.get(&format!("/v1/jobs/{job}")).await.word("/last_run/run_id");
+    damage(&world, &newest).await;
+
+    world.pass(100);
+    assert_eq!(health(&world, &job).await["overdue_since"], Value::Null, "something became of it");
+    world.pass(600);
+    assert_eq!(health(&world, &job).await["overdue_since"], json!(at(1800)));
 }
 
 #[tokio::test]

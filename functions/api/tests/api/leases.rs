@@ -1,11 +1,14 @@
 //! Workers elsewhere: they ask for something to do, keep it by heartbeats, and say how it went.
 
+use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
-use minutehand_domain::id::RunKey;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::pool::{Offer, PoolId};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Outcome;
 use minutehand_domain::run::lease_id::LeaseId;
+use minutehand_domain::timer::{TimerKey, TimerStamp};
 use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, Line, OfferKey, RunBody, Store as _};
 use serde_json::{Value, json};
@@ -419,6 +422,49 @@ async fn what_is_over_in_a_line_hides_nothing() {
     assert_eq!(world.taken().await.0["run_id"], json!(ready));
 }
 
+/// What lies before a run is of a job that there is no more, and of a handler that nobody asks for any more: nobody would ever find out that it is over.
+///
+/// Removed: who finds no more looks at nothing. The run was given to nobody, however often a worker asked.
+#[tokio::test]
+async fn what_is_over_and_of_another_handler_hides_nothing_for_ever() {
+    let world = World::new();
+    let (store, gone, since) = (world.ports.store(), JobId::from_bytes([9; 16]), Moment::from_secs(1_000_000_000));
+    for number in 0..4_000 {
+        let run = RunKey::manual(gone, since, number);
+        let stamp = TimerStamp { generation: 1, written: since };
+        let hint = Hint { tenant: acme(), run, timer: TimerKey::run(run, since), stamp, sent: None };
+        let (pool, handler) = ("web1".parse().unwrap(), "old".parse().unwrap());
+        let offer = Offer { pool, handler, priority: Priority::Normal, since, hint };
+        let _put = store.put(&acme(), OfferKey::of(&acme(), &offer), &offer, Guard::Absent).await.unwrap();
+    }
+    let run = world.ready(json!({})).await;
+
+    let asked = json!({"handlers": ["invoice.send"]});
+    let first = world.ask(asked.clone()).await;
+    let second = world.taken_by(asked).await;
+
+    assert_eq!((first.json(), second.run()), (json!({"leases": []}), run.as_str()));
+}
+
+/// Removed: what workers hold is left to the queues of one machine, which count only calls. Both were given at once.
+#[tokio::test]
+async fn workers_are_given_no_more_of_a_tenants_runs_at_once_than_its_quota_says() {
+    let world = World::new();
+    world.put("/v1/quotas/acme", json!({"max_concurrent_runs": 1})).await;
+    for _ in 0..2 {
+        world.ready(json!({})).await;
+    }
+
+    let held = world.taken_by(json!({"max": 10})).await;
+    let meanwhile = world.ask(json!({"max": 10})).await;
+    world.say(&held, "complete", json!({})).await;
+    world.pass(1);
+    world.offer().await;
+
+    assert_eq!(meanwhile.json(), json!({"leases": []}));
+    assert_ne!(world.taken_by(json!({"max": 10})).await.run(), held.run());
+}
+
 /// Removed: an offer that stands is left as it is. The run waited for workers of a handler that there was no more.
 #[tokio::test]
 async fn a_run_follows_its_handler_when_that_is_renamed() {
@@ -625,6 +671,21 @@ async fn of_a_long_log_the_oldest_lines_go_and_that_is_told() {
         "less than a mebibyte is left, and more than half of one: {dropped}"
     );
     assert_eq!(world.lines(&run, "?tail=1").await.len(), 1);
+}
+
+/// Removed: a book without a line is the log. From the late answer on the log was empty.
+#[tokio::test]
+async fn an_answer_that_comes_late_hides_no_log() {
+    let world = World::new();
+    let (run, [first, second]) = world.lost_to_another().await;
+    world.say(&second, "complete", json!({})).await;
+    let before = world.lines(&run, "").await;
+
+    world.say(&first, "complete", json!({})).await.problem(409, "conflict");
+
+    let shown = world.get(&format!("/v1/runs/{run}")).await;
+    assert_eq!(shown.field("/late_answers/0/outcome"), json!("succeeded"));
+    assert_eq!((before.len(), world.lines(&run, "").await), (2, before));
 }
 
 #[tokio::test]

@@ -322,6 +322,32 @@ async fn a_group_shows_no_payload_and_no_secret() {
     }
 }
 
+/// Each is answered within an answer that is 200.
+///
+/// Removed: who tells of what stands within an answer. Neither what was refused was counted, nor what had been done before.
+#[tokio::test]
+async fn what_is_refused_or_was_done_of_many_is_counted() {
+    let world = World::new();
+    let job = job(&world, &json!({})).await;
+    let ids = [letter(&world, &job).await, letter(&world, &job).await, letter(&world, &job).await];
+    world.put("/v1/quotas/acme", json!({"max_fires_per_minute": 1})).await;
+
+    let asked = world.post("/v1/dead-letters/redrive", json!({"run_ids": ids})).await;
+    let refused = world.counted("quota_refusals runs");
+    world.pass(600);
+    world.put("/v1/quotas/acme", json!({})).await;
+    let again = world.post("/v1/dead-letters/redrive", json!({"run_ids": ids})).await;
+
+    let statuses = |answer: &Answer| -> Vec<u64> {
+        let results = answer.field("/results");
+        results.as_array().unwrap().iter().map(|result| result["status"].as_u64().unwrap()).collect()
+    };
+    let count = |answer: &Answer, status| statuses(answer).into_iter().filter(|it| *it == status).count();
+    assert_eq!((count(&asked, 202), count(&asked, 429), refused), (1, 2, 2), "{}", asked.text);
+    assert_eq!((count(&again, 202), count(&again, 200)), (2, 1), "{}", again.text);
+    assert_eq!(world.counted("duplicates_prevented idempotency_key"), 1);
+}
+
 #[tokio::test]
 async fn many_are_done_in_one_request_each_on_its_own() {
     let world = World::new();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::world::{ACME_KEY, OTHER_KEY, World, acme, failed, other, succeeded};
 
 impl World {
-    fn counted(&self, name: &str) -> u64 {
+    pub(crate) fn counted(&self, name: &str) -> u64 {
         self.ports.measured.of(name)
     }
 

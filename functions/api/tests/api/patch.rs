@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use minutehand_domain::body::Body;
 use minutehand_domain::run::ErrorCode;
+use minutehand_domain::workflow::definition::Definition;
 use serde_json::{Value, json};
 
+use crate::graphs::task;
 use crate::world::{ACME_KEY, Answer, OTHER_KEY, START, World, at, failed, in_the_usual_manner, request, succeeded};
 
 async fn whole(world: &World) -> String {
@@ -622,4 +624,40 @@ async fn a_typo_does_not_pass_for_a_field_that_is_taken_back() {
 
         assert_eq!(answer.problem(422, "invalid"), [pointer], "{patch}");
     }
+}
+
+/// What a job gives to a workflow may be said with the workflow. Kept as it was, the other workflow ran with the first one's.
+#[tokio::test]
+async fn what_a_patch_gives_to_a_workflow_is_given() {
+    let world = World::new();
+    let id = world.workflow(1, Definition::new(vec![task("a", &[])])).await;
+    let target = json!({"workflow": {"id": id}});
+    let job = json!({"name": "daily", "schedule": {"on_demand": true}, "target": target, "payload": {"day": 1}});
+    let job = world.job_of(job).await;
+
+    let patched = world
+        .patch(&format!("/v1/jobs/{job}"), json!({"target": {"workflow": {"id": id, "params": {"amount": 5}}}}))
+        .await;
+
+    assert_eq!(patched.status, 200, "{}", patched.text);
+    assert_eq!(world.get(&format!("/v1/jobs/{job}")).await.field("/payload"), json!({"amount": 5}));
+}
+
+/// Calendars judge what fires by itself: with one that does not they would be shown and never be heeded.
+#[tokio::test]
+async fn a_job_that_is_to_run_behind_another_heeds_no_calendars_any_more() {
+    let world = World::new();
+    let rules = json!({"business_days": ["MON", "TUE", "WED", "THU", "FRI"]});
+    assert!(world.put("/v1/calendars/holidays", rules).await.status.is_success());
+    let front = world.job_of(json!({"name": "front", "schedule": {"on_demand": true}})).await;
+    let schedule = json!({"cron": "0 2 * * *", "calendars": ["holidays"]});
+    let job = world.job_of(json!({"name": "daily", "schedule": schedule})).await;
+    let behind = json!({"after": {"job": front}, "calendars": ["holidays"]});
+
+    let refused = world.post("/v1/jobs", json!({"name": "behind", "schedule": behind, "target": {"noop": {}}})).await;
+    let patched = world.patch(&format!("/v1/jobs/{job}"), json!({"schedule": {"after": {"job": front}}})).await;
+
+    assert_eq!(refused.problem(422, "invalid"), ["/schedule/calendars"]);
+    assert_eq!(patched.status, 200, "{}", patched.text);
+    assert_eq!(patched.field("/schedule"), json!({"after": {"job": front, "on": "success"}}));
 }

@@ -13,13 +13,13 @@ use crate::limits::HEALTH_RUNS;
 use crate::pace;
 use crate::run::Run;
 
-pub(super) fn overdue_since(job: &Job, newest: &[Run], now: Moment) -> Option<Moment> {
+pub(super) fn overdue_since(job: &Job, newest: &[Run], unread: &[Moment], now: Moment) -> Option<Moment> {
     if job.status != Status::Active {
         return None;
     }
     let mut next = job.next_after(begin(job, newest).just_before());
     while let Some(t) = next.filter(|t| *t + pace::OVERDUE <= now) {
-        let Some(passed) = passed(newest, t, now) else { return Some(t) };
+        let Some(passed) = passed(newest, unread, t, now) else { return Some(t) };
         next = job.next_after(passed);
     }
     None
@@ -33,10 +33,15 @@ fn begin(job: &Job, newest: &[Run]) -> Moment {
 }
 
 /// Up to where nothing is missing from `t` on, where nothing is missing at `t`.
-fn passed(newest: &[Run], t: Moment, now: Moment) -> Option<Moment> {
+fn passed(newest: &[Run], unread: &[Moment], t: Moment, now: Moment) -> Option<Moment> {
     let own = newest.iter().find(|run| run.key.is_occurrence() && run.key.at == t);
     if own.is_some_and(|run| run.started_at.is_none() && !run.is_finished()) {
         return None;
+    }
+    if own.is_none() && unread.contains(&t) {
+        // An unread record may speak for what comes after it, up to what can be read.
+        let later = newest.iter().filter(|run| run.key.is_occurrence()).map(|run| run.key.at).filter(|at| *at > t);
+        return Some(later.min().map_or(t, Moment::just_before));
     }
     // A record speaks for what comes after it: for `t` where that has none, and maybe for what comes after `t`.
     let of_others = own.map_or(t, |_| t.just_after());

@@ -190,6 +190,17 @@ fn an_occurrence_is_overdue_that_has_not_begun_thirty_seconds_after_it_was_due()
 }
 
 #[test]
+fn a_record_that_nobody_can_read_may_speak_for_what_lies_before_the_next_one() {
+    let overdue = |unread: &[Moment], runs: &[Run]| Health::beside(&each_minute(), runs, unread, at(200)).overdue_since;
+
+    assert_eq!(overdue(&[at(60), at(120)], &[]), None);
+    assert_eq!(overdue(&[at(60)], &[]), Some(at(120)));
+    assert_eq!(overdue(&[at(120)], &[]), Some(at(60)));
+    assert_eq!(overdue(&[at(120)], &[ended(due(60), 0, success)]), None);
+    assert_eq!(overdue(&[at(60)], &[ended(due(180), 0, success)]), None, "the record of an outage, maybe");
+}
+
+#[test]
 fn a_job_with_nothing_to_begin_is_not_overdue() {
     let paused = each_minute().after(&Change::Pause, at(70)).unwrap();
     let resumed = paused.after(&Change::Resume, at(400)).unwrap();

@@ -63,6 +63,11 @@ impl Job {
         InForce { schedule: &self.schedule, since: self.since, carried: self.carried }
     }
 
+    /// Today's, as it is remembered once another is in force.
+    pub(super) fn as_before(&self) -> Before {
+        Before { schedule: self.schedule.clone(), since: self.since, carried: self.carried }
+    }
+
     /// The schedule that is, or was, in force at `t`; none where that is forgotten.
     pub(crate) fn in_force(&self, t: Moment) -> Option<InForce<'_>> {
         self.schedules().find(|schedule| t >= schedule.since)
@@ -75,11 +80,10 @@ impl Job {
 
     /// What it remembers once another schedule is in force: its own, and what asks for the same and is pinned to other versions.
     pub(super) fn remembered_by_a_change(&self) -> Vec<Before> {
-        let ours = Before { schedule: self.schedule.clone(), since: self.since, carried: self.carried };
         let asks_alike =
             |before: &&Before| before.schedule.observance.is_some() && before.schedule.asks_as(&self.schedule);
         let earlier = self.before.iter().take_while(asks_alike).take(VERSIONS_REMEMBERED - 1).cloned();
-        std::iter::once(ours).chain(earlier).collect()
+        std::iter::once(self.as_before()).chain(earlier).collect()
     }
 
     /// The first instant strictly after `t` that `next` finds in the schedules that were in force from then on, each in its own time. Asked

@@ -186,8 +186,10 @@ fn a_change_forgets_the_schedule_before_the_one_it_replaces() {
 
     let each_minute_was = Before { schedule: every(60), since: START, carried: None };
     let defined = rescheduled.after(&Change::define(Definition::default()), at(200)).unwrap();
-    assert_eq!(rescheduled.forgets(&again), (vec![(&each_minute_was, at(100))], NotAdmitted::Superseded));
-    assert_eq!(paused.forgets(&resumed), (vec![(&each_minute_was, at(100))], NotAdmitted::Paused));
+    let each_ninety_was = Before { schedule: every(90), since: rescheduled.since, carried: None };
+    let forgotten_by_the_resume = vec![(each_ninety_was, at(200)), (each_minute_was.clone(), at(100))];
+    assert_eq!(rescheduled.forgets(&again), (vec![(each_minute_was, at(100))], NotAdmitted::Superseded));
+    assert_eq!(paused.forgets(&resumed), (forgotten_by_the_resume, NotAdmitted::Paused));
     assert!(each_minute().forgets(&rescheduled).0.is_empty(), "it knows both");
     assert!(rescheduled.forgets(&paused).0.is_empty());
     assert!(rescheduled.forgets(&defined).0.is_empty());

@@ -81,7 +81,9 @@ impl FromStr for LeaseId {
             let stamp = TimerStamp { generation: number(13)?, written: moment(21)? };
             Some(Self { run, fence, timer: TimerKey { due, obligation }, stamp })
         };
-        read().filter(|id| id.to_string() == text).ok_or(NotAnId::of("a lease id"))
+        // A holder may change the id: what the id says of a timer must not reach another run's.
+        let is_its_own = |id: &Self| id.timer.run_key() == id.run && id.to_string() == text;
+        read().filter(is_its_own).ok_or(NotAnId::of("a lease id"))
     }
 }
 
@@ -111,6 +113,23 @@ mod tests {
             assert!(text.replace(PREFIX, "run_").parse::<LeaseId>().is_err());
         }
         assert!("lease_".parse::<LeaseId>().is_err());
+    }
+
+    /// Removed: any timer of the job is taken. A worker that changed the instant in its lease's id erased the next link of the job's chain.
+    #[test]
+    fn an_id_that_points_to_another_runs_timer_is_none() {
+        let job = JobId::from_bytes([3; 16]);
+        let (run, later) = (RunKey::occurrence(job, AT), Moment::from_secs(1_800_003_600));
+        let stamp = TimerStamp { generation: 1, written: AT };
+        let id = |timer| LeaseId { run, fence: 1, timer, stamp }.to_string();
+
+        assert!(id(TimerKey::occurrence(job, AT)).parse::<LeaseId>().is_ok());
+        assert!(id(TimerKey::occurrence(job, later)).parse::<LeaseId>().is_err());
+        let manual = LeaseId {
+            run: RunKey::manual(job, AT, 7),
+            ..LeaseId { run, fence: 1, timer: TimerKey::occurrence(job, AT), stamp }
+        };
+        assert!(manual.to_string().parse::<LeaseId>().is_err());
     }
 
     #[test]

@@ -53,6 +53,9 @@ impl Event<'_> {
     }
 }
 
+/// How long a run waits that was handed back, or lost, each of the last times.
+const HANDED_AROUND: Duration = Duration::from_secs(30);
+
 impl Run {
     /// What this run becomes when `event` happens to it at `now`; or why it means nothing.
     pub fn after(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
@@ -334,14 +337,26 @@ impl Run {
         next
     }
 
-    /// As a lost lease, but known at once and no sign of poison.
+    /// As a lost lease, but known at once and no sign of poison. Nothing bounds how often that may be: who hands back whatever it takes is given
+    /// it again in a while.
     fn handed_back(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
         let mut next = self.lost(lease, terms, now);
         if let State::Failed { why: Failure::Poison, .. } = next.state {
             next.state = State::Scheduled { due: now };
         }
         next.tally.lost_in_a_row = self.tally.lost_in_a_row;
-        next
+        match next.state {
+            State::Scheduled { .. } if next.is_handed_around() => {
+                next.in_state(State::Scheduled { due: now + HANDED_AROUND })
+            }
+            _ => next,
+        }
+    }
+
+    /// Whether none of the attempts that it holds came to an end of its own.
+    fn is_handed_around(&self) -> bool {
+        let is_lost = |attempt: &Attempt| attempt.ended.as_ref().is_some_and(|ended| ended.how == Ending::Lost);
+        self.attempts.len() >= ATTEMPTS_INSIDE && self.attempts.iter().all(is_lost)
     }
 
     /// It is free for the next one, also where it may run once at the most: nothing has begun.

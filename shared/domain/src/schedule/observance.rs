@@ -97,6 +97,11 @@ impl Observance {
     /// The calendar that takes `t`, and how long a stretch around it; the first of those that do.
     fn exclusion_at(&self, t: Moment) -> Option<(&Heeded, &Calendar, Exclusion)> {
         self.calendars.iter().find_map(|heeded| {
+            debug_assert!(
+                heeded.version.is_none() || heeded.known.is_some(),
+                "this schedule was read from a store, and what {} says was not looked up",
+                heeded.name
+            );
             let calendar = heeded.known.as_deref()?;
             Some((heeded, calendar, calendar.exclusion_at(t)?))
         })

@@ -43,6 +43,8 @@ pub struct Node {
     /// Which edge of the virtual end is its own. None where a task waits for it that itself leads to the end.
     pub end: Option<usize>,
     ancestors: Ancestors,
+    /// Whether it, or what is before it, depends upon how something ended that did not succeed.
+    pub reacts: bool,
 }
 
 /// The tasks before a task, a bit each: of a thousand tasks in a chain, half a million pairs are before each other.
@@ -159,6 +161,8 @@ impl Plan {
         for (index, task) in tasks {
             let parents: Vec<_> =
                 parents[index].iter().map(|(task, on)| Parent { node: node_of[task], on: *on }).collect();
+            let reacts = |parent: &Parent| parent.on != On::Success || nodes[usize::from(parent.node)].reacts;
+            let reacts = parents.iter().any(reacts);
             let mut ancestors = Ancestors::default();
             for (edge, parent) in parents.iter().enumerate() {
                 let (child, from) = (Child { node: narrow(nodes.len()), edge }, parent.node);
@@ -167,7 +171,7 @@ impl Plan {
                 ancestors.add_all(&parent.ancestors);
                 ancestors.add(from);
             }
-            nodes.push(Node { task, parents, children: Vec::new(), end: None, ancestors });
+            nodes.push(Node { task, parents, children: Vec::new(), end: None, ancestors, reacts });
         }
         let ends = lead_to_the_end(&mut nodes, main);
         let by_key = (0..).zip(&nodes).map(|(node, planned)| (planned.task.key.clone(), node)).collect();

@@ -7,9 +7,9 @@ use minutehand_domain::id::Origin;
 use minutehand_domain::run::{Attempt, Ending, ErrorCode, Holder, Lease, Run, State};
 
 use super::{
-    ARCHIVED, ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, GIVEN_BACK, HEARTBEATS_LOST, JOB_CHANGES,
-    LEASES_RESCUED, Measure, Metric, NOTIFICATIONS, PREVENTED, QUOTA_REFUSALS, RETRIES, RUNS, SKIPPED, SLA_MISSED,
-    STALLS, START_LAG, START_LAG_STAGES, SWEEP_AGE, UNATTENDED, UNREADABLE, WORKER_WAITS,
+    ARCHIVED, ATTEMPTS, ATTEMPTS_HELD, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, GIVEN_BACK, HEARTBEATS_LOST,
+    JOB_CHANGES, LEASES_RESCUED, Measure, Metric, NOTIFICATIONS, PREVENTED, QUOTA_REFUSALS, RETRIES, RUNS, SKIPPED,
+    SLA_MISSED, STALLS, START_LAG, START_LAG_STAGES, SWEEP_AGE, SWEEPS_FAILED, UNATTENDED, UNREADABLE, WORKER_WAITS,
 };
 use crate::events::{Event, Events, Layer, SPOKEN_FOR};
 
@@ -73,6 +73,7 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
             add(&PREVENTED, &[Layer::Effect.as_str()], 1.0);
         }
         Event::Sweeping { behind } => add(&SWEEP_AGE, &[], behind.as_secs_f64()),
+        Event::SweepFailed => add(&SWEEPS_FAILED, &[], 1.0),
         Event::Unreadable { later, corrupt } => {
             add_each(&UNREADABLE, [("later", later), ("corrupt", corrupt)], add);
         }
@@ -115,6 +116,7 @@ fn measure_run(run: &Run, from: &str, was: Option<&Run>, now: Moment, add: Add<'
         if has_lost_its_holder(run, was, now) {
             add(&HEARTBEATS_LOST, &[], 1.0);
         }
+        measure_hold(run, was, add);
         if !run.is_finished() {
             measure_retry(run, was, add);
         }
@@ -157,6 +159,24 @@ fn has_lost_its_holder(run: &Run, was: &Run, now: Moment) -> bool {
     let has_run_out = was.lease().is_some_and(|lease| lives_elsewhere(lease) && lease.until <= now);
     let ended = just_ended(run, was).and_then(|attempt| attempt.ended.as_ref());
     has_run_out && ended.is_some_and(|ended| ended.how == Ending::Lost)
+}
+
+/// How long it was held by whom nobody here waited for.
+fn measure_hold(run: &Run, was: &Run, add: Add<'_>) {
+    let holder = match was.lease().map(|lease| lease.holder) {
+        Some(Holder::Remote(_)) => "worker",
+        Some(Holder::Target(_)) => "taken_on",
+        Some(Holder::Process(_)) | None => return,
+    };
+    let Some(attempt) = just_ended(run, was) else { return };
+    let Some(ended) = &attempt.ended else { return };
+    let outcome = match ended.how {
+        Ending::Succeeded => "succeeded",
+        Ending::Failed(_) => "failed",
+        Ending::TimedOut(_) => "timed_out",
+        Ending::Lost => "lost",
+    };
+    add(&ATTEMPTS_HELD, &[holder, outcome], ended.at.since(attempt.started_at).as_secs_f64());
 }
 
 /// The attempt that this has ended.
@@ -262,9 +282,6 @@ mod tests {
             let due = if let State::Scheduled { due } = run.state { due } else { DUE };
             failed(&claimed(&run, due), "http_5xx", due)
         });
-        let taker = Taker { worker: Worker(2), token: SecretHash::of("mt_1"), lease: Duration::from_secs(30) };
-        let held = run().after(&RunEvent::Take { by: BY, taker: &taker, terms: &Terms::default() }, at(250)).unwrap();
-        let silent = claimed(&held, at(90_000));
         let now = at(100_000_000);
         let changed = |run, was| Event::Run { run, from: "", was, now };
 
@@ -303,6 +320,7 @@ mod tests {
                 &["call_seconds http succeeded 1.5"],
             ),
             ("swept", Event::Sweeping { behind: Duration::from_secs(61) }, &["sweep_age_seconds 61"]),
+            ("left undone", Event::SweepFailed, &["sweeps_failed_total 1"]),
             ("unreadable", Event::Unreadable { later: 2, corrupt: 0 }, &["unreadable_items_total later 2"]),
             ("not archived", Event::Archived { archived: 0, refused: 3 }, &["archived_runs_total refused 3"]),
             (
@@ -317,11 +335,6 @@ mod tests {
                 &["effects_prevented_total 1", "duplicates_prevented_total effect 1"],
             ),
             ("nobody is told", changed(&untold, None), &["notifications_total failed 1"]),
-            (
-                "its worker is silent",
-                changed(&silent, Some(&held)),
-                &["heartbeats_lost_total 1", "retries_total lost 1 1", "attempts_total 1", "leases_rescued_total 1"],
-            ),
             ("fenced", Event::Prevented { by: Layer::Fence }, &["duplicates_prevented_total fence 1"]),
             ("refused", Event::Refused { over: Over::Jobs }, &["quota_refusals_total jobs 1"]),
             (
@@ -339,6 +352,18 @@ mod tests {
         for (what, event, wanted) in rows {
             assert_eq!(of(&event), wanted, "{what}");
         }
+    }
+
+    #[test]
+    fn what_a_worker_held_says_for_how_long() {
+        let taker = Taker { worker: Worker(2), token: SecretHash::of("mt_1"), lease: Duration::from_secs(30) };
+        let held = run().after(&RunEvent::Take { by: BY, taker: &taker, terms: &Terms::default() }, at(250)).unwrap();
+        let (worked, silent) = (failed(&held, "disk_full", at(1250)), claimed(&held, at(90_000)));
+        let measured = |run| of(&Event::Run { run, from: "", was: Some(&held), now: at(100_000_000) });
+
+        assert_eq!(measured(&worked), ["attempt_seconds worker failed 1", "retries_total other 1 1"]);
+        let lost = ["heartbeats_lost_total 1", "attempt_seconds worker lost 30", "retries_total lost 1 1"];
+        assert_eq!(measured(&silent), [&lost[..], &["attempts_total 1", "leases_rescued_total 1"]].concat());
     }
 
     /// A series is there from the start for each quota there is, and for each priority.

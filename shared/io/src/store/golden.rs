@@ -396,9 +396,12 @@ fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
     let dismissing = Work::Runs { act: RunAct::Dismiss, filter };
     let dismissing = Operation::new(tenant(), OPERATION, dismissing, By::host(), AT);
     see("operation dismiss_runs", &OperationHead::Operation(Box::new(dismissing)));
-    let making = Operation::new(tenant(), OPERATION, Work::Backfill(backfill), By::host(), AT);
+    let making = Operation::new(tenant(), OPERATION, Work::Backfill(backfill.clone()), By::host(), AT);
     let traced = Operation { trace: Some(trace()), ..making };
-    see("operation backfill in a trace", &OperationHead::Operation(Box::new(traced)));
+    see("operation backfill in a trace", &OperationHead::Operation(Box::new(traced.clone())));
+    let heeding = Backfill { schedule: heeding(&["us-holidays"], OnExcluded::Move), ..backfill };
+    let heeding = Operation { work: Work::Backfill(heeding), ..traced };
+    see("operation backfill that heeds calendars", &OperationHead::Operation(Box::new(heeding)));
     let erasure = Erasure {
         behind: Some("0:ab".to_owned()),
         began: Some(AT),
@@ -459,16 +462,17 @@ fn jobs() -> Vec<(String, Job)> {
     jobs
 }
 
+fn heeding(names: &[&str], on_excluded: OnExcluded) -> Schedule {
+    let calendars = names.iter().map(|name| name.parse().unwrap()).collect();
+    let plan = Plan { every_seconds: Some(90), calendars, on_excluded: Some(on_excluded), ..Plan::default() };
+    let mut schedule = Schedule::new(&plan, AT).unwrap();
+    for heeded in &mut schedule.observance.as_mut().unwrap().calendars {
+        heeded.version = Some(CalendarVersion::of(b"{}"));
+    }
+    schedule
+}
+
 fn jobs_with_calendars() -> Vec<(String, Job)> {
-    let heeding = |names: &[&str], on_excluded| {
-        let calendars = names.iter().map(|name| name.parse().unwrap()).collect();
-        let plan = Plan { every_seconds: Some(90), calendars, on_excluded: Some(on_excluded), ..Plan::default() };
-        let mut schedule = Schedule::new(&plan, AT).unwrap();
-        for heeded in &mut schedule.observance.as_mut().unwrap().calendars {
-            heeded.version = Some(CalendarVersion::of(b"{}"));
-        }
-        schedule
-    };
     let (skipping, moving) = (heeding(&["us-holidays"], OnExcluded::Skip), heeding(&["a", "b"], OnExcluded::Move));
     let carried = Some(Carried { nominal: AT, at: Moment::END });
     let changed = Job {

@@ -32,6 +32,7 @@ use self::endpoints::Place;
 use self::reply::Reply;
 use super::declared::{Declared, Service};
 use super::http::{HttpCaller, Reach};
+use super::material::one_line;
 use super::{Answer, Call, Services, Upcoming};
 use crate::Fault;
 
@@ -80,8 +81,8 @@ impl ServiceCaller {
             .map_err(|why| ErrorCode::Unavailable.error(&format!("the call could not be signed: {why}")))?;
         let reply = Reply::of(self.http.send(request).await?).await?;
         if !reply.is_success() {
-            // What AWS says may name accounts and roles: it is for the operator.
-            let (alias, said) = (target.alias.as_str(), reply.text());
+            // What AWS says may name accounts and roles: it is for the operator. It may also repeat what it was given.
+            let (alias, said) = (target.alias.as_str(), call.material.without_secrets(&one_line(&reply.text())));
             tracing::warn!(alias, run = %call.run, status = reply.status(), said, "AWS did not take a call");
         }
         if reply.is_of_old_credentials() {

@@ -4,7 +4,7 @@
 //! A nonce is twelve bytes of chance: with one key that is safe for some four thousand million seals (2^32), and a person writes each.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,7 +16,6 @@ use zeroize::Zeroizing;
 
 use super::{Vault, VaultError, VaultRefusal};
 use crate::chance::{Chance as _, SystemChance};
-use crate::store::embedded::durable::sync_directory_of;
 use crate::store::embedded::owner_only;
 
 /// What the file is called, in the data directory.
@@ -122,16 +121,11 @@ impl Key {
         key.map(Some).ok_or_else(|| unusable(path, "what it holds is no key: it is damaged"))
     }
 
-    /// Whole or not at all: written aside, and put in its place only where nothing is.
+    /// A key that a crash takes away takes every secret with it.
     fn make(path: &Path) -> Result<Self, VaultRefusal> {
         let key = Self::new();
-        let aside = path.with_extension("key.new");
-        let written = write_for_owner(&aside, &key)
-            .and_then(|()| fs::hard_link(&aside, path))
-            // A key that a crash takes away takes every secret with it.
-            .and_then(|()| sync_directory_of(path));
-        let _nothing_to_remove = fs::remove_file(&aside);
-        match written {
+        let line = Zeroizing::new(format!("{PREFIX}{}\n", base32(key.bytes.as_slice())));
+        match owner_only::write_whole(path, &line) {
             Ok(()) => {
                 tracing::info!(file = %path.display(), key = key.id, "made the key that seals secrets: keep a copy of it apart from the store's");
                 Ok(key)
@@ -144,13 +138,6 @@ impl Key {
         let key = UnboundKey::new(&AES_256_GCM, self.bytes.as_slice()).expect("a key of as many bytes as it takes");
         LessSafeKey::new(key)
     }
-}
-
-fn write_for_owner(path: &Path, key: &Key) -> io::Result<()> {
-    let _what_was_left = fs::remove_file(path);
-    let mut file = owner_only::open(fs::OpenOptions::new().write(true).create_new(true), path)?;
-    writeln!(file, "{PREFIX}{}", base32(key.bytes.as_slice()))?;
-    file.sync_all()
 }
 
 fn unusable(path: &Path, why: &str) -> VaultRefusal {

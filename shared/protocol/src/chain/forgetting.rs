@@ -16,7 +16,7 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Run, SkippedSpan};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::store::{Discard, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::coverage::covering;
@@ -34,7 +34,7 @@ pub async fn record_forgotten<D: Ports>(ports: &D, job: &Job, next: &Job) -> Res
         if ports.clock().now().since(before.since) > REMEMBERED {
             continue;
         }
-        if let Some(gap) = gap_in(ports, job, (before, until)).await? {
+        if let Some(gap) = gap_in(ports, job, (&before, until)).await? {
             let span = SkippedSpan { until: until.max(gap), count: Some(before.count(gap, until)) };
             let run = job.run(RunKey::occurrence(job.id, gap));
             let _a_record_is_there_now = skip(ports, run, "scheduled", why.into(), Some(span)).await?;
@@ -53,30 +53,41 @@ async fn gap_in<D: Ports>(ports: &D, job: &Job, (before, until): (&Before, Momen
     let next_after = |t| before.next_after(t).filter(|next| *next < until);
     let mut next = next_after(before.since.just_before());
     while let Some(t) = next {
-        let key = RunKey::occurrence(job.id, t);
-        if t >= hinted_until && ports.store().get::<Run>(&job.tenant, key).await?.is_some() {
+        let decided_to = if let Some(end) = recorded.get(&t) {
+            *end
+        } else if has_record(ports, job, t).await? {
+            if t >= hinted_until {
+                return Ok(None);
+            }
+            t
+        } else if leads_on(ports, job, t).await? {
             return Ok(None);
-        }
-        let decided_to = match recorded.get(&t) {
-            Some(end) => *end,
-            None if leads_on(ports, job, t).await? => return Ok(None),
-            None => match covering(ports, &job.tenant, key).await? {
-                Some(coverage) => coverage.covered.until.just_before(),
-                None => return Ok(Some(t)),
-            },
+        } else if let Some(coverage) = covering(ports, &job.tenant, RunKey::occurrence(job.id, t)).await? {
+            coverage.covered.until.just_before()
+        } else {
+            return Ok(Some(t));
         };
         next = next_after(decided_to);
     }
     Ok(None)
 }
 
-/// The instants of a window that have a record, and how far each of them speaks.
+/// The instants of a window that have a record which can be read, and how far each of them speaks.
 async fn recorded_in<D: Ports>(ports: &D, job: &Job, window: Range<Moment>) -> Result<BTreeMap<Moment, Moment>, Fault> {
     let within = RunsOf { job: job.id, window };
-    let runs = ports.store().list::<Run>(&job.tenant, within, None, MOST_HINTED).await?.whole()?;
+    let runs = ports.store().list::<Run>(&job.tenant, within, None, MOST_HINTED).await?.but_for_corrupt()?;
     let now = ports.clock().now();
     let scheduled = runs.into_iter().filter(|run| run.key.origin == Origin::Schedule);
     Ok(scheduled.map(|run| (run.key.at, run.span_end(now))).collect())
+}
+
+/// Whether there is a record, one that nobody can read too: something became of it.
+async fn has_record<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<bool, Fault> {
+    match ports.store().get::<Run>(&job.tenant, RunKey::occurrence(job.id, t)).await {
+        Ok(seen) => Ok(seen.is_some()),
+        Err(why) if Discard::Corrupt.admits(&why) => Ok(true),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Whether a timer stands there that somebody will look at: what its job refuses by then is recorded by that look.

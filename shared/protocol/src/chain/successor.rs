@@ -10,7 +10,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
-use crate::chain::taken::record_taken;
+use crate::chain::taken::record_taken_as_read;
 use crate::timers::promise::written_now;
 
 /// Puts the timer of a job's next occurrence unless it is there. None if its bucket is past the write line by now: a
@@ -29,12 +29,12 @@ pub async fn promise_successor<D: Ports>(ports: &D, job: &Job, next: Moment) -> 
 
 /// An occurrence as its first record, to be put by who wants it to end unclaimed; its successor is promised: a record is like a
 /// hint, the successor comes first.
-pub async fn first_record<D: Ports>(ports: &D, job: &Job, key: RunKey) -> Result<Run, Fault> {
+pub async fn first_record<D: Ports>(ports: &D, job: &Job, key: RunKey, read_at: Moment) -> Result<Run, Fault> {
     if let Some(next) = job.next_after(key.at)
         && promise_successor(ports, job, next).await?.is_none()
     {
         return Err(Fault::unavailable("run", "it is long overdue and being looked at; ask again in a minute"));
     }
-    record_taken(ports, job, key.at).await?;
+    record_taken_as_read(ports, job, key.at, read_at).await?;
     Ok(job.run(key))
 }

@@ -28,10 +28,16 @@ const FIRES: usize = 10_000;
 
 /// Records what was taken before the fire at `t`, behind the one before it.
 pub async fn record_taken<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(), Fault> {
+    record_taken_as_read(ports, job, t, Moment::END).await
+}
+
+/// The same for who may come to it long after the job was read: what a calendar would take of the time since then may be allowed by now.
+pub async fn record_taken_as_read<D: Ports>(ports: &D, job: &Job, t: Moment, read_at: Moment) -> Result<(), Fault> {
     if !job.may_lose_fires() {
         return Ok(());
     }
-    record_taken_between(ports, job, job.last_before(t).unwrap_or(Moment::EPOCH), t).await
+    let from = job.last_before(t).unwrap_or(Moment::EPOCH);
+    record_taken_between(ports, job, from, t.min(read_at)).await
 }
 
 /// Behind a fire that ended before its time, as somebody called it off: what was taken before it was not past then, and nobody claims it.
@@ -39,8 +45,9 @@ pub async fn record_taken_before_what_was_called_off<D: Ports>(ports: &D, run: &
     if !run.key.is_occurrence() || run.finished_at().is_none_or(|at| at >= run.key.at) {
         return Ok(());
     }
+    let read_at = ports.clock().now();
     match job_of(ports, &run.tenant, run.key.job).await? {
-        Some(job) => record_taken(ports, &job, run.key.at).await,
+        Some(job) => record_taken_as_read(ports, &job, run.key.at, read_at).await,
         None => Ok(()),
     }
 }

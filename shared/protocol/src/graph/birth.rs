@@ -3,6 +3,8 @@
 //! Rule **derive**: the timer of a task comes after a decision that is final, so that a look which finds the timer alone makes the run.
 //! A record that is born over (skipped, not to be made, reused) has no timer: whoever bore it settles it, or whoever does it again.
 
+use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -25,7 +27,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::family::{Family, ItemsBefore, last_try};
+use super::family::{Family, Past, last_try};
 use super::settle::Work;
 use crate::bodies::{self, BodyOf};
 use crate::born::born;
@@ -295,44 +297,72 @@ async fn reused<D: Ports>(family: &Family<'_, D>, run: Run, done: &Run) -> Resul
 }
 
 impl<D: Ports> Family<'_, D> {
-    /// Where the run that is resumed has what is to stand here. A branch is the same only where it was for the same item: what its list is
-    /// made of may have been done anew.
+    /// Where the runs that are gone on with, from the last one back, have what is to stand here: in the first in which it stands, if it is the same.
+    /// One that ended before it came to that, or before it unfolded at all, has decided nothing about it. A branch is the same only where it was for the
+    /// same item: what its list is made of may have been done anew.
     async fn before(&mut self, place: TaskPlace) -> Result<Option<RunKey>, Fault> {
-        let Some(above) = self.parent.item.before() else { return Ok(None) };
         let first = TaskPlace { turn: 1, ..place };
-        let Some(branch) = place.branch else {
-            let is_the_same = self.follows_what_was_done(place.node, above).await?;
-            return Ok(is_the_same.then(|| first.key(above, self.graph.parts)));
-        };
-        let item = self.item(branch).await?;
-        let Some(before) = self.items_before(above).await? else { return Ok(None) };
-        let is_the_same = before.items.get(usize::from(branch)) == item.as_ref();
-        Ok(is_the_same.then(|| first.key(above, before.parts)))
+        let mut next = self.parent.item.before();
+        while let Some(above) = next {
+            let Some(past) = self.past(above).await? else { return Ok(None) };
+            next = past.run.before();
+            let Some(parts) = past.run.graph.as_ref().map(|graph| graph.parts) else { continue };
+            let key = first.key(above, parts);
+            if self.ports.store().get::<Run>(self.tenant(), key).await?.is_some() {
+                let is_the_same = match place.branch {
+                    Some(branch) => self.item(branch).await? == self.item_before(above, branch).await?,
+                    None => self.follows_what_was_done(place.node, above).await?,
+                };
+                return Ok(is_the_same.then_some(key));
+            }
+        }
+        Ok(None)
     }
 
-    /// Whether what a task did in the run that is resumed still holds. Not in `finally`, which runs each time; and not where it came after
-    /// something that failed there, and that is done again now: a cleanup after the last failure is none after this one.
+    /// Whether what a task did in the run that is resumed still holds. Not in `finally`, which runs each time; and not where it came, over however
+    /// many steps, after something that failed there, and that is done again now: a cleanup after the last failure is none after this one.
     async fn follows_what_was_done(&self, node: u16, above: RunKey) -> Result<bool, Fault> {
-        let Some(planned) = self.plan.node(node).filter(|_| self.plan.phase(node) == Phase::Main) else {
+        if self.plan.phase(node) != Phase::Main {
             return Ok(false);
-        };
-        for parent in planned.parents.iter().filter(|parent| parent.on != On::Success) {
-            let there = TaskPlace::task(parent.node).key(above, self.graph.parts);
-            if done_before(self, Some(there)).await?.is_none() {
-                return Ok(false);
+        }
+        let reacts = |node: u16| self.plan.node(node).is_some_and(|planned| planned.reacts);
+        let (mut left, mut asked) = (Vec::from_iter(Some(node).filter(|node| reacts(*node))), BTreeSet::new());
+        while let Some(planned) = left.pop().and_then(|node| self.plan.node(node)) {
+            for parent in &planned.parents {
+                let there = TaskPlace::task(parent.node).key(above, self.graph.parts);
+                match done_before(self, Some(there)).await? {
+                    Some(_) if reacts(parent.node) && asked.insert(parent.node) => left.push(parent.node),
+                    None if parent.on != On::Success => return Ok(false),
+                    Some(_) | None => {}
+                }
             }
         }
         Ok(true)
     }
 
-    async fn items_before(&mut self, above: RunKey) -> Result<Option<&ItemsBefore>, Fault> {
-        if self.items_before.is_none() {
-            let each = self.ports.store().get::<Run>(self.tenant(), above).await?.map(|seen| seen.item);
-            let Some(graph) = each.and_then(|each| each.graph) else { return Ok(None) };
-            let items = self.list_of(above, &graph).await?;
-            self.items_before = Some(ItemsBefore { items, parts: graph.parts });
+    async fn past(&mut self, above: RunKey) -> Result<Option<&mut Past>, Fault> {
+        if let Entry::Vacant(vacant) = self.past.entry(above) {
+            let Some(seen) = self.ports.store().get::<Run>(&self.parent.item.tenant, above).await? else {
+                return Ok(None);
+            };
+            vacant.insert(Past { run: seen.item, items: None });
         }
-        Ok(self.items_before.as_ref())
+        Ok(self.past.get_mut(&above))
+    }
+
+    /// What a branch was for in a run that is gone on with.
+    async fn item_before(&mut self, above: RunKey, branch: u16) -> Result<Option<Json>, Fault> {
+        let Some(Past { run, items: None }) = self.past.get(&above) else {
+            return Ok(self.item_of_past(above, branch));
+        };
+        let Some(graph) = run.graph.clone() else { return Ok(None) };
+        let items = self.list_of(above, &graph).await?;
+        self.past.entry(above).and_modify(|past| past.items = Some(items));
+        Ok(self.item_of_past(above, branch))
+    }
+
+    fn item_of_past(&self, above: RunKey, branch: u16) -> Option<Json> {
+        self.past.get(&above)?.items.as_ref()?.get(usize::from(branch)).cloned()
     }
 
     async fn list_of(&self, each: RunKey, graph: &Graph) -> Result<Vec<Json>, Fault> {

@@ -35,15 +35,16 @@ pub(super) struct Family<'a, D> {
     /// Something that was to be read is larger than all of it may be.
     pub(super) too_much: bool,
     pub(super) items: Option<Vec<Json>>,
-    /// Of a `for_each`: the same one's list in the run that is resumed.
-    pub(super) items_before: Option<ItemsBefore>,
+    /// The same run in those that are gone on with, as far back as was asked for.
+    pub(super) past: BTreeMap<RunKey, Past>,
 }
 
-/// The list of a `for_each` as it was in the run that is resumed, and into how many parts its branches were divided.
+/// What stands in the place of a family's parent in a run that is gone on with.
 #[derive(Clone, Debug)]
-pub(super) struct ItemsBefore {
-    pub items: Vec<Json>,
-    pub parts: u8,
+pub(super) struct Past {
+    pub run: Run,
+    /// The list of a `for_each`, once it was asked for.
+    pub items: Option<Vec<Json>>,
 }
 
 impl<'a, D: Ports> Family<'a, D> {
@@ -71,7 +72,7 @@ impl<'a, D: Ports> Family<'a, D> {
             told: BTreeMap::new(),
             too_much: false,
             items: None,
-            items_before: None,
+            past: BTreeMap::new(),
         }))
     }
 

@@ -19,6 +19,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::attend::{approval_of, is_held};
 use super::settle::{Settled, settle};
+use super::unfold::graph_before;
 use crate::aftermath::{Try, mark};
 use crate::born::born;
 use crate::lookup::job_of;
@@ -88,7 +89,7 @@ pub enum Resumed {
     Queued(Run),
     /// Somebody asked before: it is this one.
     Already(Run),
-    /// It has not failed, or is no workflow's run.
+    /// It has not ended, or well, or is no workflow's run.
     Refused(Run),
     NotFound,
 }
@@ -106,9 +107,12 @@ pub async fn resume<D: Ports>(
     loop {
         let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Resumed::NotFound) };
         let before = &seen.item;
-        let ended_badly =
-            matches!(before.state, State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. });
-        if !ended_badly || before.task.is_some() || !still_carries_it_out(ports, before).await? {
+        // Of what was skipped only what goes on with another run has unfolded, there.
+        let is_undone = match before.state {
+            State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. } | State::Skipped { .. } => true,
+            State::Scheduled { .. } | State::Waiting(_) | State::Running(_) | State::Succeeded { .. } => false,
+        };
+        if !is_undone || before.task.is_some() || !still_carries_it_out(ports, before).await? {
             return Ok(Resumed::Refused(seen.item));
         }
         if let Some(resumed) = resume_as_seen(ports, &seen, Said { by: Some(by), note }).await? {
@@ -140,9 +144,10 @@ async fn resume_as_seen<D: Ports>(ports: &D, seen: &Seen<Run>, said: Said<'_>) -
     }
 }
 
-/// Whether a run has unfolded, and its job still carries out the same workflow.
+/// Whether a run has unfolded, or one that it went on with, and its job still carries out the same workflow.
 async fn still_carries_it_out<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
-    let (Some(graph), Some(job)) = (&run.graph, job_of(ports, &run.tenant, run.key.job).await?) else {
+    let graph = if run.graph.is_some() { run.graph.clone() } else { graph_before(ports, run).await? };
+    let (Some(graph), Some(job)) = (graph, job_of(ports, &run.tenant, run.key.job).await?) else {
         return Ok(false);
     };
     Ok(matches!(job.definition.target, Target::Workflow(called) if called.id == graph.workflow))
@@ -151,7 +156,8 @@ async fn still_carries_it_out<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fa
 /// The run that goes on with another. `by`: who asked for it, where that is known.
 pub(super) fn going_on_with(before: &Run, by: Option<&By>, now: Moment) -> Run {
     Run {
-        payload: before.payload.clone(),
+        // A schedule's own has none, and its job's may be another by now.
+        payload: before.payload.clone().or_else(|| before.graph.as_ref().map(|graph| graph.given.clone())),
         redrive_of: Some(before.key),
         asked_by: by.cloned(),
         state: State::Scheduled { due: now },
@@ -159,6 +165,7 @@ pub(super) fn going_on_with(before: &Run, by: Option<&By>, now: Moment) -> Run {
         follows: before.follows,
         followers: before.followers.clone(),
         callbacks: before.callbacks.clone(),
+        is_counted: before.is_counted,
         kept: before.kept.outlasting(before),
         trace: Traced::after(before),
         ..Run::new(before.tenant.clone(), RunKey::resuming(before.key), before.priority)

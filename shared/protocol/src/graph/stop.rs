@@ -23,6 +23,7 @@ use minutehand_io::{Fault, Ports};
 use super::ending::end;
 use super::family::Family;
 use super::settle::{Due, Settled, Work, settle};
+use crate::run::entry::leave_all_lines;
 use crate::slots::{Place, places_of, release};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise, promise_task, written_now};
@@ -184,6 +185,7 @@ pub(super) async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey
         }
         if ports.store().put(&next.tenant, key, &next, guard).await?.is_written() {
             ports.events().changed(&run, &next, now);
+            let _whoever_walks_its_lines_passes_it_over = Box::pin(leave_all_lines(ports, &run)).await;
             give_back(ports, &next).await?;
             return Ok(found(&next));
         }

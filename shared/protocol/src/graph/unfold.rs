@@ -84,14 +84,24 @@ pub async fn of_workflow<D: Ports>(
 
 /// The version that is asked for; of a run that goes on with another, that one's; else the newest.
 async fn version_of<D: Ports>(ports: &D, run: &Run, target: WorkflowTarget) -> Result<Option<u32>, Fault> {
-    if let Some(before) = run.before()
-        && let Some(seen) = ports.store().get::<Run>(&run.tenant, before).await?
-        && let Some(graph) = seen.item.graph
-    {
+    if let Some(graph) = graph_before(ports, run).await? {
         return Ok(Some(graph.version).filter(|_| graph.workflow == target.id));
     }
     let there = ports.store().get::<Workflow>(&run.tenant, target.id).await?.map(|seen| seen.item);
     Ok(there.filter(|workflow| !workflow.deleted).map(|workflow| target.version.unwrap_or(workflow.version)))
+}
+
+/// What the last run that this one goes on with had unfolded to: one that ended before that is passed over.
+pub(super) async fn graph_before<D: Ports>(ports: &D, run: &Run) -> Result<Option<Graph>, Fault> {
+    let mut next = run.before();
+    while let Some(before) = next {
+        let Some(Seen { item, .. }) = ports.store().get::<Run>(&run.tenant, before).await? else { break };
+        next = item.before();
+        if item.graph.is_some() {
+            return Ok(item.graph);
+        }
+    }
+    Ok(None)
 }
 
 /// Why a run may not have the runs of tasks that its lists ask for, by itself or by its share of the whole that it is below.

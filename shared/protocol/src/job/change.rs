@@ -79,9 +79,10 @@ impl Changed {
 /// Changes the job to what is wanted of it.
 pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, want: &W) -> Result<Changed, W::No> {
     for _ in 0..TRIES {
+        let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
         let Some(seen) = seen_job_of(ports, tenant, id).await? else { return Ok(Changed::NotFound) };
         let Some(change) = want.of(&seen.item).await? else { return Ok(Changed::AsItWas(seen.item)) };
-        if let Some(changed) = change_as_seen(ports, &seen, &change, want.said()).await? {
+        if let Some(changed) = change_as_seen(ports, (&seen, read_at), &change, want.said()).await? {
             return Ok(changed);
         }
     }
@@ -92,7 +93,7 @@ pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, wa
 /// be made again.
 async fn change_as_seen<D: Ports>(
     ports: &D,
-    seen: &Seen<Job>,
+    (seen, read_at): (&Seen<Job>, Moment),
     change: &Change,
     said: Said<'_>,
 ) -> Result<Option<Changed>, Fault> {
@@ -111,7 +112,7 @@ async fn change_as_seen<D: Ports>(
         return Ok(Some(Changed::NotToFollow(no)));
     }
     let promised = promise_first(ports, job, &next).await?;
-    record_taken_until_now(ports, job).await?;
+    record_taken_until(ports, job, read_at).await?;
     record_forgotten(ports, job, &next).await?;
     if ports.clock().now().since(now) > pace::STALE_READ {
         return Ok(None); // decided on an old clock
@@ -135,9 +136,9 @@ async fn change_as_seen<D: Ports>(
     Ok(Some(Changed::Done(next)))
 }
 
-/// What calendars took until now is told of before another schedule is in force, or none.
-async fn record_taken_until_now<D: Ports>(ports: &D, job: &Job) -> Result<(), Fault> {
-    if job.status == Status::Active { record_taken(ports, job, ports.clock().now()).await } else { Ok(()) }
+/// What calendars took until the job was read is on record before another schedule is in force, or none.
+async fn record_taken_until<D: Ports>(ports: &D, job: &Job, read_at: Moment) -> Result<(), Fault> {
+    if job.status == Status::Active { record_taken(ports, job, read_at).await } else { Ok(()) }
 }
 
 /// A schedule newly in force is promised before the head says so. A change of payload or tags promises nothing new.

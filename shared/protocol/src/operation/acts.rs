@@ -4,7 +4,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal, Status};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::operation::{Acted, JobAct, Operation, RunAct, RunFilter};
-use minutehand_domain::run::{NotALetter, Refusal, Run, Said, State};
+use minutehand_domain::run::{NotALetter, Refusal, Run, Said, State, Waiting};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
@@ -91,10 +91,14 @@ pub(super) async fn act_on_run<D: Ports>(
     Ok(Acted::Refused("it is being changed by too many at once".to_owned()))
 }
 
-/// Somebody may have asked since the operation was: then it is done.
+/// Somebody may have asked since the operation was: then it is done. What asks somebody is for those to end who may answer it, and an operation does
+/// not know the role of who asked for it.
 async fn end<D: Ports>(ports: &D, operation: &Operation, run: &Run) -> Result<Acted, Fault> {
     if run.cancel.as_ref().is_some_and(|asked| asked.at >= operation.asked_at) {
         return Ok(Acted::Done);
+    }
+    if matches!(run.waiting(), Some(Waiting::Answer { .. })) {
+        return Ok(Acted::Refused("it asks somebody: it is answered, or cancelled by itself".to_owned()));
     }
     let (tenant, note) = (&operation.tenant, operation.note.as_deref());
     Ok(match cancel_with(ports, tenant, run.key, &operation.by, note).await? {

@@ -20,7 +20,7 @@ use super::erase as erasing;
 use super::find::find;
 use super::making::{make, withdraw};
 use crate::chain::followed::Followed;
-use crate::lookup::job_of;
+use crate::lookup::{job_of, know};
 use crate::timers::promise::{erase, move_to};
 
 /// How long one look goes on with one operation: others of its shard wait for it.
@@ -83,6 +83,9 @@ async fn inspect_orphan<D: Ports>(ports: &D, timer: &Timer, id: OperationId) -> 
 /// So many steps at most, none of which begins from `until` on. It rests where its pace or an occurrence that is waited for lets it do no more.
 pub async fn carry<D: Ports>(ports: &D, seen: Seen<Operation>, steps: usize, until: Moment) -> Result<Carried, Fault> {
     let mut seen = seen;
+    if seen.item.goes_on() {
+        know_its_calendars(ports, &mut seen.item).await?;
+    }
     for _ in 0..steps {
         let now = ports.clock().now();
         if !seen.item.goes_on() || rests(&seen.item, now) || now >= until {
@@ -99,6 +102,14 @@ pub async fn carry<D: Ports>(ports: &D, seen: Seen<Operation>, steps: usize, unt
     }
     let again = seen.item.looks_again(ports.clock().now());
     Ok(Carried { seen: Some(seen), again })
+}
+
+/// Of a backfill as it was read from the store: what the calendars say that its schedule is pinned to.
+async fn know_its_calendars<D: Ports>(ports: &D, operation: &mut Operation) -> Result<(), Fault> {
+    match &mut operation.work {
+        Work::Backfill(backfill) => know(ports, &operation.tenant, &mut backfill.schedule).await,
+        Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => Ok(()),
+    }
 }
 
 /// Whether a step would do nothing.

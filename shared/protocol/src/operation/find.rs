@@ -1,8 +1,10 @@
 //! Finding: which jobs, runs or instants an operation acts on next. Those count that match when they are looked at, and none that came about after it
 //! was asked for.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::head::Head;
@@ -17,11 +19,13 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Across, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::lookup::{if_readable, job_of};
+use crate::lookup::{if_readable, job_of, knowing};
 
 /// Hours of the index that one step goes back through, where they are empty.
 const HOURS: usize = 72;
 const HOUR: i64 = 3_600_000;
+/// Jobs asked about at once.
+const AT_ONCE: usize = 32;
 
 /// What an operation would act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,13 +102,12 @@ async fn jobs<D: Ports>(
             return Ok(Found { subjects, position: Position::Jobs { past } });
         }
         past = Some(head.id());
-        if let Some(job) = head.into_job()
-            && is_meant(act, &job)
-            && operation.is_older(job.created_at)
-            && filter.admits(&job, now)
-        {
-            subjects.push(Subject::Job(job.id, job.generation));
-        }
+        let Some(job) = head.into_job().filter(|job| is_meant(act, job) && operation.is_older(job.created_at)) else {
+            continue;
+        };
+        // As in the list of jobs: one whose calendars nobody can read is left out.
+        let job = if_readable(knowing(ports, job).await.map(Some))?;
+        subjects.extend(job.filter(|job| filter.admits(job, now)).map(|job| Subject::Job(job.id, job.generation)));
     }
     let position = if is_last { Position::End } else { Position::Jobs { past } };
     Ok(Found { subjects, position })
@@ -150,12 +153,13 @@ impl<D: Ports> Search<'_, D> {
             let begins = window.start;
             let Some(read) = self.read(window, before).await? else { return Ok(None) };
             let is_all = read.len() < OPERATION_LOOKS;
+            let wanted = self.wanted(&read).await?;
             for run in read {
                 if subjects.len() == self.most {
                     return Ok(Some(Found { subjects, position: Position::Runs { end, before } }));
                 }
                 before = Some(run.key);
-                if self.wants(&run).await? {
+                if wanted.contains(&run.key) {
                     subjects.push(Subject::Run(run.key));
                 }
             }
@@ -189,25 +193,34 @@ impl<D: Ports> Search<'_, D> {
         }
     }
 
-    async fn wants(&self, run: &Run) -> Result<bool, Fault> {
+    /// Which of them are meant. Each job is asked once, and many side by side: a dry run looks at thousands of runs in one request.
+    async fn wanted(&self, read: &[Run]) -> Result<BTreeSet<RunKey>, Fault> {
+        let fitting: BTreeSet<RunKey> = read.iter().filter(|run| self.fits(run)).map(|run| run.key).collect();
+        if !self.filter.asks_the_job() {
+            return Ok(fitting);
+        }
+        let jobs: BTreeSet<JobId> = fitting.iter().map(|key| key.job).collect();
+        let asking = jobs.into_iter().map(async |id| Ok((id, self.is_of_such_a_job(id).await?)));
+        let of_such: BTreeMap<_, _> = stream::iter(asking).buffered(AT_ONCE).try_collect().await?;
+        Ok(fitting.into_iter().filter(|key| of_such[&key.job]).collect())
+    }
+
+    fn fits(&self, run: &Run) -> bool {
         let status = run.status(self.ports.clock().now());
         let is_meant = match &self.filter.status {
             Some(wanted) => wanted == status,
             None => self.act.can_be_done_to(status),
         };
-        let is_meant = is_meant && (!self.act.is_of_letters(self.filter) || run.is_dead_letter());
-        if !is_meant
-            || self.operation.has_made(run)
-            || !self.filter.admits(run)
-            || !self.operation.is_older(run.could_begin_at())
-        {
-            return Ok(false);
-        }
-        if !self.filter.asks_the_job() {
-            return Ok(true);
-        }
-        // Of a job that nobody can read nobody can say that it is meant.
-        let job = if_readable(job_of(self.ports, &self.operation.tenant, run.key.job).await)?;
+        is_meant
+            && (!self.act.is_of_letters(self.filter) || run.is_dead_letter())
+            && !self.operation.has_made(run)
+            && self.filter.admits(run)
+            && self.operation.is_older(run.could_begin_at())
+    }
+
+    /// Of a job that nobody can read nobody can say that it is meant.
+    async fn is_of_such_a_job(&self, id: JobId) -> Result<bool, Fault> {
+        let job = if_readable(job_of(self.ports, &self.operation.tenant, id).await)?;
         Ok(job.is_some_and(|job| self.filter.admits_job(&job)))
     }
 }

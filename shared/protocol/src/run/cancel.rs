@@ -41,13 +41,14 @@ pub async fn cancel_with<D: Ports>(
     note: Option<&str>,
 ) -> Result<Cancelled, Fault> {
     for _ in 0..TRIES {
+        let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
         let (run, guard) = match standing(ports, tenant, key, Asked::ByAnyone).await? {
             Standing::Recorded(seen) => {
                 let guard = seen.guard();
                 (seen.item, guard)
             }
             Standing::Unborn(job) => {
-                let first = quota_bound(ports, &first_record(ports, &job, key).await?).await;
+                let first = quota_bound(ports, &first_record(ports, &job, key, read_at).await?).await;
                 (first.sampled_by(ports.sampling()), Guard::Absent)
             }
             Standing::Covered(job, coverage) => {

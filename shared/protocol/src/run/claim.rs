@@ -360,7 +360,7 @@ pub(super) async fn write_claim<D: Ports>(
     places: &[Bound],
 ) -> Result<WrittenClaim, Fault> {
     if next.lease().is_none() {
-        if Box::pin(given_up(ports, told, owner, (run, next), guard)).await? {
+        if Box::pin(given_up(ports, told, owner, (run, next), guard)).await?.is_some() {
             return Ok(WrittenClaim::Ended);
         }
     } else if let Put::Written(version) = put(ports, run, next, guard, ports.clock().now()).await? {
@@ -375,6 +375,11 @@ pub(super) async fn quota_of<D: Ports>(ports: &D, tenant: &Tenant) -> Option<u32
     if ports.queues().keeps_limits() {
         return None;
     }
+    quota_of_pulled(ports, tenant).await
+}
+
+/// The same of runs that workers hold: they are in no queue that could count them.
+pub(super) async fn quota_of_pulled<D: Ports>(ports: &D, tenant: &Tenant) -> Option<u32> {
     ports.quotas().of(ports.store(), tenant, ports.clock().now()).await.max_concurrent_runs
 }
 

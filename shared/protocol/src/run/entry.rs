@@ -303,7 +303,7 @@ pub(super) async fn leave_lines<D: Ports>(ports: &D, run: &Run, slots: &[Bound])
 
 /// Takes a run that was ended while it waited out of its lines. Where nobody gives a place back any more, because its workflow has no bound
 /// by now, nobody walks them either.
-pub(super) async fn leave_all_lines<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
+pub(crate) async fn leave_all_lines<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
     if waits_since(run).is_none() {
         return Ok(());
     }

@@ -3,6 +3,8 @@
 //!
 //! Guard **fence**: the record is put by the claim that is still the last one; an older claim's is refused.
 
+use std::time::Duration;
+
 use minutehand_domain::Moment;
 use minutehand_domain::access::SecretHash;
 use minutehand_domain::hint::Hint;
@@ -20,9 +22,12 @@ use minutehand_io::{Fault, Ports};
 use super::renewal::renew;
 use crate::graph::attend::let_go;
 use crate::graph::settle::{Settled, settle};
-use crate::graph::stop::promise_look_at;
+use crate::graph::stop::{promise_look, promise_look_at};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};
+
+/// A look that is nearer than this comes soon enough.
+const FAR: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finished {
@@ -107,6 +112,11 @@ pub async fn record<D: Ports>(
         if let Some(end) = next.grace_ends(&run) {
             Box::pin(promise_look_at(ports, &run, end)).await?; // apart: few are cancelled
         }
+        let look = if is_far_from_a_look(&run, &next, now) {
+            Some(Box::pin(promise_look(ports, &run)).await?) // apart: few are held for so long
+        } else {
+            None
+        };
         match ports.store().put(&next.tenant, next.key, &next, Guard::Seen(version)).await? {
             Put::Written(_) => {
                 ports.events().changed(&run, &next, now);
@@ -114,6 +124,9 @@ pub async fn record<D: Ports>(
                 if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
                     erase_behind(ports, behind, again.as_ref()).await?;
                     Box::pin(erase_far_behind(ports, behind, again.as_ref(), &run)).await?; // apart: few are taken on
+                    if let Some(look) = look {
+                        erase(ports, &look).await?;
+                    }
                 }
                 renew(ports, &next, begun_at, now).await;
                 return Ok(Finished::Recorded(next));
@@ -122,6 +135,13 @@ pub async fn record<D: Ports>(
             Put::Conflict(None) => return Ok(Finished::Refused(Refusal::NotHeld)),
         }
     }
+}
+
+/// Rule **nudge**, of an end that somebody elsewhere tells of: no message stands behind it, and its timer stands where its lease would have
+/// ended, maybe days from now. What the end owes is to be paid before, though the process that writes it dies.
+fn is_far_from_a_look(run: &Run, next: &Run, now: Moment) -> bool {
+    let is_elsewhere = |lease: &Lease| matches!(lease.holder, Holder::Remote(_) | Holder::Target(_));
+    next.is_finished() && run.lease().is_some_and(|lease| is_elsewhere(lease) && lease.until > now + FAR)
 }
 
 /// When the attempt under way began.

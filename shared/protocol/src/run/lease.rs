@@ -98,10 +98,7 @@ pub enum Report {
 pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) -> Result<Said<Run>, Fault> {
     let (held, owner) = match held(ports, shown).await? {
         Said::Taken(held) => held,
-        Said::Refused(refusal, run) => {
-            note_late(ports, shown.tenant, &run, shown.lease.fence, report.word()).await?;
-            return Ok(Said::Refused(refusal, run));
-        }
+        Said::Refused(refusal, run) => return came_late(ports, shown, report, refusal, run).await,
         other => return Ok(other.without()),
     };
     let outcome = match report {
@@ -113,8 +110,25 @@ pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) ->
         Report::Failed(error) => Outcome::Failed { error: error.clone(), retry_after: None },
     };
     let behind = shown.behind();
-    let finished = finish(ports, held.clone(), shown.lease.fence, &outcome, owner.terms(), Some(&behind)).await?;
-    Ok(said(finished, held.item))
+    match finish(ports, held, shown.lease.fence, &outcome, owner.terms(), Some(&behind)).await? {
+        Finished::Recorded(run) => Ok(Said::Taken(run)),
+        Finished::Refused(_) => match as_it_stands(ports, shown).await? {
+            Said::Refused(refusal, run) => came_late(ports, shown, report, refusal, run).await,
+            other => Ok(other),
+        },
+    }
+}
+
+/// What is said of an attempt that is over is noted, and nothing more.
+async fn came_late<D: Ports>(
+    ports: &D,
+    shown: Shown<'_>,
+    report: &Report,
+    refusal: Refusal,
+    run: Run,
+) -> Result<Said<Run>, Fault> {
+    note_late(ports, shown.tenant, &run, shown.lease.fence, report.word()).await?;
+    Ok(Said::Refused(refusal, run))
 }
 
 impl Report {
@@ -133,8 +147,10 @@ pub async fn give_back<D: Ports>(ports: &D, shown: Shown<'_>) -> Result<Said<Run
         other => return Ok(other.without()),
     };
     let (terms, behind): (&Terms, Hint) = (owner.terms(), shown.behind());
-    let finished = hand_back(ports, held.clone(), shown.lease.fence, terms, Some(&behind)).await?;
-    Ok(said(finished, held.item))
+    match hand_back(ports, held, shown.lease.fence, terms, Some(&behind)).await? {
+        Finished::Recorded(run) => Ok(Said::Taken(run)),
+        Finished::Refused(_) => as_it_stands(ports, shown).await,
+    }
 }
 
 /// The run of a lease that is shown, and whose it is.
@@ -174,11 +190,10 @@ fn refused<T>(shown: Shown<'_>, run: Run) -> Said<T> {
     Said::Refused(refusal, run)
 }
 
-fn said(finished: Finished, before: Run) -> Said<Run> {
-    match finished {
-        Finished::Recorded(run) => Said::Taken(run),
-        Finished::Refused(refusal) => Said::Refused(refusal, before),
-    }
+/// Why nothing was taken, by the run as somebody who was faster has left it.
+async fn as_it_stands<D: Ports>(ports: &D, shown: Shown<'_>) -> Result<Said<Run>, Fault> {
+    let seen = ports.store().get::<Run>(shown.tenant, shown.lease.run).await?;
+    Ok(seen.map_or(Said::NotFound, |seen| refused(shown, seen.item)))
 }
 
 impl<T> Said<T> {

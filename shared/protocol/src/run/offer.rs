@@ -19,10 +19,10 @@ use minutehand_domain::target::WorkerTarget;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::queues::Queues as _;
-use minutehand_io::store::{Guard, OfferKey, Put, Store as _};
+use minutehand_io::store::{Guard, OfferKey, Put, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Claim, Dropped, Reading, Ready, claimed, dropped, erase_what_is_left, quota_of};
+use super::claim::{Claim, Dropped, Reading, Ready, claimed, dropped, erase_what_is_left, quota_of_pulled};
 use super::entry::{Entrant, Needs, NotIn, leave_lines, pass_its_own};
 use super::finish::promise_next_attempt;
 use super::lateness::in_turn;
@@ -64,14 +64,24 @@ async fn offer_as_read<D: Ports>(
     let next = match claimed(&run, &event, owner.carries_on(), now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
-        Err(Refusal::Held { until }) if until.since(now) <= pace::HOLD => return Ok(Claim::NotYet(until)),
+        // A worker that is alive has it for longer by then: a hint that was held until the end of its lease would be held over and over, and each
+        // look at it leaves one more. Where it is not, the timer that moved to that end is overdue soon.
+        Err(Refusal::Held { until }) if until.since(now) <= pace::SKEW => return Ok(Claim::NotYet(until)),
         Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
     };
-    if next != run && !given_up(ports, told, &owner, (&run, &next), guard).await? {
-        return Ok(Claim::Dropped(Dropped::Faster));
-    }
-    let next = match unless_its_own_are_in_the_way(ports, told, &owner, Entrant { run: next, guard, read_at }).await? {
-        Ok(next) => next,
+    // An occurrence without a record gets none here, whatever it has missed: it would go on in a pause, and not be made up for as its job says.
+    // And whoever writes its first record, as it waits for others, tells what it has missed.
+    let (as_it_is, guard) = if next == run || guard == Guard::Absent {
+        (run, guard)
+    } else {
+        match given_up(ports, told, &owner, (&run, &next), guard).await? {
+            Some(version) => (next, Guard::Seen(version)),
+            None => return Ok(Claim::Dropped(Dropped::Faster)),
+        }
+    };
+    let entrant = Entrant { run: as_it_is, guard, read_at };
+    let next = match unless_its_own_are_in_the_way(ports, told, &owner, entrant).await? {
+        Ok(next) => next.timed(now),
         Err(NotIn::Stale) => return Ok(Claim::NotYet(now)),
         Err(NotIn::Dropped(dropped)) => return Ok(Claim::Dropped(dropped)),
     };
@@ -79,15 +89,12 @@ async fn offer_as_read<D: Ports>(
         State::Scheduled { due } if due <= now => put(ports, told, (&next, due), target).await?,
         State::Scheduled { due } => return Ok(Claim::NotYet(due)),
         State::Waiting(Waiting::Slot { since }) => {
-            let places = places_of(&next);
-            let is_shared = |bound: &&Bound| !matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
-            let shared: Vec<Bound> = places.iter().filter(is_shared).cloned().collect();
-            if !have_room(ports, &next, since, &shared).await? {
+            if !have_room(ports, &next, since, &shared_places(&next)).await? {
                 return Ok(Claim::Dropped(Dropped::AwaitsSlot));
             }
             // Whoever takes it asks for a place, and stands where it stood where there is none: until then it holds up nobody. It leaves
             // before it is offered, or it could take from a line who was put back there by who took it.
-            leave_lines(ports, &next, &places).await?;
+            leave_lines(ports, &next, &places_of(&next)).await?;
             put(ports, told, (&next, since), target).await?
         }
         _over => return Ok(Claim::Dropped(Dropped::Ended)),
@@ -110,15 +117,21 @@ async fn unless_its_own_are_in_the_way<D: Ports>(
     if !could_begin || owner.overlap(entrant.run.key) == Overlap::default() {
         return Ok(Ok(entrant.run));
     }
-    let places = owner.places(quota_of(ports, &entrant.run.tenant).await);
+    let places = owner.places(quota_of_pulled(ports, &entrant.run.tenant).await);
     let needs = Needs { places, overlap: owner.overlap(entrant.run.key), rate: owner.rate(), lane: owner.lane() };
     let passed = Box::pin(pass_its_own(ports, told, &needs, entrant)).await?;
     Ok(passed.map(|entrant| entrant.run))
 }
 
+/// The places that it shares with runs of other jobs.
+pub(super) fn shared_places(run: &Run) -> Vec<Bound> {
+    let is_shared = |bound: &Bound| !matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
+    places_of(run).into_iter().filter(is_shared).collect()
+}
+
 /// Whether a worker that takes the run would find a place of each. Where there is none it stands in its line, and is told: it may have left
 /// it for an offer that is gone. Rule **relook**: who has come to stand there looks once more.
-async fn have_room<D: Ports>(ports: &D, run: &Run, since: Moment, places: &[Bound]) -> Result<bool, Fault> {
+pub(super) async fn have_room<D: Ports>(ports: &D, run: &Run, since: Moment, places: &[Bound]) -> Result<bool, Fault> {
     for bound in places {
         let place = Place::of(run, bound);
         if has_room(ports, place).await? {
@@ -132,22 +145,21 @@ async fn have_room<D: Ports>(ports: &D, run: &Run, since: Moment, places: &[Boun
     Ok(true)
 }
 
-/// Writes what became of a run whose worker has lost it. If another attempt follows later, its timer is promised before.
+/// Writes what became of a run whose worker has lost it. If another attempt follows later, its timer is promised before. None where somebody was
+/// faster.
 pub(super) async fn given_up<D: Ports>(
     ports: &D,
     told: &Hint,
     owner: &RunOwner,
     (run, next): (&Run, &Run),
     guard: Guard,
-) -> Result<bool, Fault> {
+) -> Result<Option<Version>, Fault> {
     let now = ports.clock().now();
     let again = match &next.state {
         State::Scheduled { due } if *due > now => promise_next_attempt(ports, next, Some(told)).await?,
         _at_once_or_over => None, // the timer behind the hint stands
     };
-    if !ports.store().put(&next.tenant, next.key, next, guard).await?.is_written() {
-        return Ok(false);
-    }
+    let Put::Written(version) = ports.store().put(&next.tenant, next.key, next, guard).await? else { return Ok(None) };
     ports.events().changed(run, next, now);
     if next.is_finished() {
         erase_what_is_left(ports, told, next).await?;
@@ -155,7 +167,7 @@ pub(super) async fn given_up<D: Ports>(
     if let (Some(timer), State::Scheduled { due }) = (&again, &next.state) {
         let _a_lost_hint_is_found_overdue = hint(ports, owner.lane(), &Hint::of(timer), *due).await;
     }
-    Ok(true)
+    Ok(Some(version))
 }
 
 /// Where it stands already it is the same, unless its job has named another handler since, or its SLA was missed: who takes it is to know by

@@ -20,7 +20,7 @@ use minutehand_domain::pool::{HandlerName, Offer, PoolId, PoolName, WorkerName, 
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::lease_id::lease_token;
 use minutehand_domain::run::logbook::Checkpoint;
-use minutehand_domain::run::{Event as RunEvent, Look, Refusal, Run, Taker};
+use minutehand_domain::run::{Event as RunEvent, Look, Refusal, Run, State, Taker, Waiting};
 use minutehand_domain::target::WorkerTarget;
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
@@ -30,10 +30,12 @@ use minutehand_io::store::{Guard, Line, OfferKey, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{
-    Reading, Ready, WrittenClaim, claimed, entered, erase_what_is_left, payload, quota_of, read, write_claim,
+    Dropped, Reading, Ready, WrittenClaim, claimed, entered, erase_what_is_left, payload, quota_of_pulled, read,
+    write_claim,
 };
 use super::entry::{Entered, Entrant, NotIn};
 use super::lease::LeaseId;
+use super::offer::{have_room, shared_places};
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
 
@@ -41,6 +43,10 @@ use crate::timers::promise::promise;
 const PAGE: usize = 100;
 /// And no more than so many, however many handlers there are.
 const MOST: usize = 4_000;
+/// For how long whoever stands before a run in a line is left to take the place that there is.
+const ON_ITS_WAY: Duration = Duration::from_secs(30);
+/// Of those that nobody who asks can do, so many of the oldest are looked at where they hide all others.
+const LOOKED_AT: usize = 64;
 /// What the payloads of one answer have, before nothing more is taken: a function's answer has at most 6 MB.
 const BYTES: usize = 3 << 20;
 /// Runs of one request that are claimed side by side.
@@ -182,18 +188,39 @@ async fn offered<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted) -> Resul
 }
 
 async fn line<D: Ports>(ports: &D, tenant: &Tenant, line: Line, wanted: &Wanted) -> Result<Vec<Offer>, Fault> {
-    let (mut found, mut read, mut past) = (Vec::new(), 0, None);
+    let (mut found, mut for_others, mut read, mut past) = (Vec::new(), Vec::new(), 0, None);
     let page = wanted.max.max(PAGE);
     loop {
         let offers = ports.store().list::<Offer>(tenant, line, past, page).await?.items;
         let is_last = offers.len() < page;
         read += offers.len();
         past = offers.last().map(|offer| OfferKey::of(tenant, offer));
-        found.extend(offers.into_iter().filter(|offer| wanted.understands(&offer.handler)));
-        if is_last || found.len() >= wanted.max || read >= MOST {
+        let (fitting, others): (Vec<Offer>, Vec<Offer>) =
+            offers.into_iter().partition(|offer| wanted.understands(&offer.handler));
+        found.extend(fitting);
+        for_others.extend(others.into_iter().take(LOOKED_AT.saturating_sub(for_others.len())));
+        if is_last || found.len() >= wanted.max {
+            return Ok(found);
+        }
+        if read >= MOST {
+            clear(ports, tenant, &for_others).await?;
             return Ok(found);
         }
     }
+}
+
+/// What heads a line may be over, or called otherwise by now, and nobody come any more who would find that out: then it hides for ever what waits
+/// behind it. Whoever finds no more looks at the oldest.
+async fn clear<D: Ports>(ports: &D, tenant: &Tenant, oldest: &[Offer]) -> Result<(), Fault> {
+    let looked_at = join_all(oldest.iter().map(async |offer| {
+        let Ok(reading) = read(ports, &offer.hint).await? else { return withdraw(ports, tenant, offer).await };
+        match reading.owner.undertaking() {
+            Undertaking::Offer(target) if (&target.pool, &target.handler) == (&offer.pool, &offer.handler) => Ok(()),
+            _something_else_by_now => offer_anew(ports, tenant, offer, reading.owner.lane()).await,
+        }
+    }));
+    let broken = looked_at.await.into_iter().filter_map(Result::err).find(|fault| !fault.is_of_an_item());
+    broken.map_or(Ok(()), Err)
 }
 
 /// An offer whose run can be claimed, and all that is told of it then: a fault by now costs no lease.
@@ -262,9 +289,26 @@ async fn take_one<D: Ports>(
         }
         Ok(Claimed::NotNow | Claimed::Withdrawn) => Ok(None),
         Ok(Claimed::NotToBeHad) => withdraw(ports, tenant, offer).await.map(|()| None),
+        Ok(Claimed::AwaitsSlot(lane)) => {
+            withdraw(ports, tenant, offer).await?;
+            nudge_if_there_is_room(ports, told, lane).await.map(|()| None)
+        }
         Err(fault) if fault.is_of_an_item() => withdraw(ports, tenant, offer).await.map(|()| None),
         Err(fault) => Err(fault),
     }
+}
+
+/// Rule **relook**, of an offer: a place may have been given back before the offer of the run that waits for it was gone, and then whoever was to
+/// offer it found it offered, and took it out of its line.
+async fn nudge_if_there_is_room<D: Ports>(ports: &D, told: &Hint, lane: Lane) -> Result<(), Fault> {
+    let Some(seen) = ports.store().get::<Run>(&told.tenant, told.run).await? else { return Ok(()) };
+    let State::Waiting(Waiting::Slot { since }) = seen.item.state else { return Ok(()) };
+    if have_room(ports, &seen.item, since, &shared_places(&seen.item)).await? {
+        // Whoever stands before it in the line may be on its way.
+        let then = ports.clock().now() + ON_ITS_WAY;
+        let _a_lost_hint_is_found_overdue = hint(ports, lane, told, then).await;
+    }
+    Ok(())
 }
 
 /// What was kept for the next holder, if there was one before.
@@ -285,11 +329,13 @@ enum Claimed {
     NotToBeHad,
     /// The same, and its offer is gone.
     Withdrawn,
+    /// It waits for a place, and stands in its line.
+    AwaitsSlot(Lane),
 }
 
 async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, taker: &Taker) -> Result<Claimed, Fault> {
     let told = &offer.hint;
-    let quota = quota_of(ports, &told.tenant).await;
+    let quota = quota_of_pulled(ports, &told.tenant).await;
     let now = ports.clock().now();
     if reading.is_stale(ports.clock()) {
         return Ok(Claimed::NotNow);
@@ -299,7 +345,8 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
     let Entered { run, guard, places } = match entered(ports, told, &owner, quota, entrant).await? {
         Ok(entered) => entered,
         Err(NotIn::Stale) => return Ok(Claimed::NotNow),
-        Err(NotIn::Dropped(_it_waits_or_is_due_later)) => return Ok(Claimed::NotToBeHad),
+        Err(NotIn::Dropped(Dropped::AwaitsSlot)) => return Ok(Claimed::AwaitsSlot(owner.lane())),
+        Err(NotIn::Dropped(_it_is_due_later)) => return Ok(Claimed::NotToBeHad),
     };
     let now = ports.clock().now();
     let take = RunEvent::Take { by: ports.me(), taker, terms: owner.terms() };

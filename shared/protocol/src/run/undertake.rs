@@ -14,7 +14,7 @@ use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, Ready, dropped, erase_what_is_left, payload};
-use super::entry::{Entered, Entrant, Needs, NotIn, enter, leave_lines};
+use super::entry::{Entered, Entrant, Needs, NotIn, enter, leave_all_lines, leave_lines};
 use super::lateness::in_turn;
 use crate::bodies;
 use crate::graph::stop::tell_of_its_end;
@@ -80,6 +80,7 @@ async fn write<D: Ports>(
     }
     ports.events().changed(run, &next, now);
     if next.is_finished() {
+        let _whoever_walks_its_lines_passes_it_over = Box::pin(leave_all_lines(ports, run)).await; // apart: few wait
         erase_what_is_left(ports, hint, &next).await?;
     }
     Ok(Claim::Dropped(Dropped::Ended))

@@ -7,11 +7,11 @@
 use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{Origin, RunKey, Tenant};
-use minutehand_domain::job::NotAdmitted;
+use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::pace;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Run, Skip};
-use minutehand_domain::timer::Timer;
+use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
@@ -96,6 +96,7 @@ async fn write_tombstone<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Res
 /// A new epoch for a job that refuses the timer, and the record of what did not fire. False where the job has changed
 /// its mind, or changed at all: the next look sees.
 async fn refuse_for_good<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
+    let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
     let Some(seen) = ports.store().get::<Head>(&timer.tenant, key.job).await? else { return Ok(false) };
     let guard = seen.guard();
     let Some(job) = seen.item.into_job() else { return Ok(true) };
@@ -106,8 +107,20 @@ async fn refuse_for_good<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Res
         return Ok(false);
     }
     if why == NotAdmitted::Excluded {
-        // With the others of its row, in one record.
-        return record_taken(ports, &job, key.at.just_after()).await.map(|()| true);
+        return record_row_of(ports, timer, &job, read_at).await.map(|()| true);
     }
     skip(ports, run, "scheduled", why.into(), Some(span)).await
+}
+
+/// What calendars took goes on record with the others of its row, in one record: where the fire behind it is still to come, by whoever claims that.
+/// Each link that is left of a schedule of before would else put one of its own, and look through those of all before it. But the look that somebody has
+/// promised who was about to put the record puts it: it may owe something.
+async fn record_row_of<D: Ports>(ports: &D, timer: &Timer, job: &Job, read_at: Moment) -> Result<(), Fault> {
+    let taken = timer.key.run_key().at;
+    let is_a_link = !matches!(timer.key.obligation, Obligation::Run(_));
+    match job.next_after(taken) {
+        Some(next) if next <= read_at => record_taken(ports, job, next).await,
+        Some(_to_come) if is_a_link => Ok(()),
+        Some(_) | None => record_taken(ports, job, taken.just_after()).await,
+    }
 }

@@ -34,6 +34,7 @@ use super::forget_hints;
 use crate::graph::owed::{is_unpaid, owes};
 use crate::graph::stop::promise_look_at;
 use crate::job::change::change;
+use crate::lookup::knowing;
 use crate::notifications::telling::tell;
 use crate::timers::promise::{promise, promise_task};
 
@@ -148,8 +149,9 @@ impl<D: Ports> Repairing<'_, D> {
         self.repaired.summary.jobs += jobs.len() as u64;
         self.repaired.summary.runs += runs.len() as u64;
         let looking = jobs.into_iter().map(|job| async move {
-            let found = repair_job(ports, &job, check).await;
-            (Subject::Job(job.tenant, job.id), found)
+            let subject = Subject::Job(job.tenant.clone(), job.id);
+            let found = async { repair_job(ports, &knowing(ports, job).await?, check).await };
+            (subject, found.await)
         });
         let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
         found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;

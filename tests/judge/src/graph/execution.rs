@@ -206,38 +206,47 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The same step in the run that this one goes on with, where that succeeded there.
+    /// The same step in the run that this one goes on with, or in the last before that which came to it, where that succeeded there.
     fn done_before(&self, parent: &str, step: usize, branch: Option<usize>) -> Option<&'a str> {
-        let old = self.before(parent)?;
-        if branch.is_none() && !self.still_holds(parent, &old, step) {
-            return None;
+        let mut old = self.before(parent)?;
+        loop {
+            if let Some(last) = self.last_try(&old, step, branch) {
+                let is_the_same = match branch {
+                    Some(branch) => self.is_the_same_item(parent, &old, branch),
+                    None => self.still_holds(parent, &old, step),
+                };
+                return (is_the_same && self.ended(last) == Some(Ended::Succeeded)).then_some(last);
+            }
+            // That one ended before it came to it.
+            old = self.before(&old)?;
         }
-        let is_the_same = branch.is_none_or(|branch| self.is_the_same_item(parent, &old, branch));
-        let last = self.last_try(&old, step, branch).filter(|_| is_the_same)?;
-        (self.ended(last) == Some(Ended::Succeeded)).then_some(last)
     }
 
     /// The run that one goes on with, or the one that stands there at the same place.
     fn before(&self, id: &str) -> Option<String> {
         let run = self.run(id)?;
         let Some(place) = &run.place else { return run.resumes.clone() };
-        let parent = self.before(&place.parent)?;
-        if place.branch.is_some_and(|branch| !self.is_the_same_item(&place.parent, &parent, branch)) {
-            return None;
+        let mut parent = self.before(&place.parent)?;
+        loop {
+            if let Some(id) = self.by_place.get(&Place { parent: parent.clone(), turn: 1, ..place.clone() }) {
+                let is_the_same = match place.branch {
+                    Some(branch) => self.is_the_same_item(&place.parent, &parent, branch),
+                    None => self.still_holds(&place.parent, &parent, place.step),
+                };
+                return is_the_same.then(|| (*id).to_owned());
+            }
+            parent = self.before(&parent)?;
         }
-        if place.branch.is_none() && !self.still_holds(&place.parent, &parent, place.step) {
-            return None;
-        }
-        let place = Place { parent, turn: 1, ..place.clone() };
-        self.by_place.get(&place).map(|id| (*id).to_owned())
     }
 
-    /// Whether what a step did in `old` is what it would do now: not in `finally`, and not after what failed there.
+    /// Whether what a step did in `old` is what it would do now: not in `finally`, and not after what failed there, over however many steps.
     fn still_holds(&self, parent: &str, old: &str, step: usize) -> bool {
         let flow = self.flow_of(parent).map(|flow| &self.account.flows[flow]);
         let Some(flow) = flow.filter(|flow| step < flow.main) else { return false };
-        let reacts = flow.steps[step].edges.iter().filter(|(_, on)| *on != On::Success);
-        reacts.map(|(from, _)| *from).all(|from| self.counts(old, from, None) == Some(Ended::Succeeded))
+        flow.steps[step].edges.iter().all(|(from, on)| match self.counts(old, *from, None) {
+            Some(Ended::Succeeded) => self.still_holds(parent, old, *from),
+            _ => *on == On::Success,
+        })
     }
 
     /// Whether a branch of two `for_each` is for the same.

@@ -10,6 +10,9 @@ const PUNCTUAL: i64 = 1_000;
 /// How late one may start whose only hint was lost: it is overdue after half a minute, the next sweep comes within a minute
 /// and takes a moment.
 const FOUND_OVERDUE: i64 = 30_000 + 60_000 + 2_000;
+/// A look at a straggler that finds the chain broken behind it promises the next link a second ahead, as its bucket may have been left: the pass
+/// after that decides, also of one whose hint was lost and that this pass was about to look at.
+const PROMISED_AHEAD: i64 = 60_000;
 /// Hints are given so far ahead, and a timer that lost its hint is inspected as long after.
 const HINTED_AHEAD: i64 = 360_000;
 /// An attempt whose call lasts this long meets no overdue inspection.
@@ -47,12 +50,21 @@ impl Verdict<'_> {
                 if lost && job.heads.iter().any(|head| head.catch_up.a_minute().is_some()) {
                     continue;
                 }
-                let within = calm.skew + if lost { FOUND_OVERDUE } else { PUNCTUAL };
+                let found = FOUND_OVERDUE + if self.was_behind_a_straggler(job.job, t) { PROMISED_AHEAD } else { 0 };
+                let within = calm.skew + if lost { found } else { PUNCTUAL };
                 if within < window && t + within < until && !self.started_within(job.job, t, within) {
                     self.report("in calm an occurrence starts on time", job.job, t, format!("not in {within} ms"));
                 }
             }
         }
+    }
+
+    /// Whether an occurrence from long before this one came to its end while this one was overdue.
+    fn was_behind_a_straggler(&self, job: u32, t: i64) -> bool {
+        let meanwhile = t..t + FOUND_OVERDUE;
+        let earlier = self.records.range((job, i64::MIN, 0)..(job, t - HINTED_AHEAD, 0));
+        let stragglers = earlier.filter(|((_, _, number), _)| *number == 0);
+        stragglers.filter_map(|(_, record)| record.written_at).any(|written| meanwhile.contains(&written))
     }
 
     fn started_within(&self, job: u32, t: i64, within: i64) -> bool {

@@ -61,6 +61,9 @@ impl Verdict<'_> {
         if silent > 0 || then.is_empty() {
             wanted.push("not_an_occurrence");
         }
+        if then.iter().any(|head| head.schedule.takes(told.instant)) {
+            wanted.extend(["covered", "skipped"]);
+        }
         // Two changes later nobody knows, nor after a resume.
         if job.heads.iter().any(|head| head.in_force_from() > told.instant - SKEW) {
             wanted.extend(["unknown", "not_an_occurrence"]);

@@ -113,7 +113,16 @@ impl Telling<'_> {
 
     fn place(&self, run: &Run) -> Option<judge::Place> {
         let (task, place) = (run.task.as_ref()?, TaskPlace::of(run.key)?);
-        let graph = self.last.get(&task.parent)?.graph.as_ref()?;
+        let Some(parent) = self.last.get(&task.parent) else {
+            // The judge reports that; at which step it stands does not matter then.
+            return Some(judge::Place {
+                parent: task.parent.to_string(),
+                step: 0,
+                branch: None,
+                turn: place.turn.into(),
+            });
+        };
+        let graph = parent.graph.as_ref()?;
         let plan = &self.drawn.plans[self.drawn.flow_of(graph.workflow, graph.version)?];
         let step = plan.node(place.node)?.task.key.as_str().strip_prefix('s')?.parse().ok()?;
         let branch = place.branch.map(usize::from);

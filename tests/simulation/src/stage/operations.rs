@@ -8,7 +8,7 @@ use minutehand_domain::id::{Origin, RunKey};
 use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::operation::{Backfill, JobAct, JobFilter, Operation, OperationHead, Order, Work};
 use minutehand_domain::priority::Priority;
-use minutehand_domain::run::Run;
+use minutehand_domain::run::{Run, State};
 use minutehand_domain::timer::Obligation;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
@@ -87,6 +87,17 @@ impl Stage {
         })
     }
 
+    /// Has all of them go on: which was the oldest may have changed since one was paused, as an asker may be slow.
+    pub fn resume_all(&self, at: i64, who: &'static str) {
+        let stage = self.clone();
+        self.act(at, who, move |ports| async move {
+            for operation in stage.operations() {
+                order(&ports, &stage.tenant, operation.id, Order::Resume).await?;
+            }
+            Ok(())
+        });
+    }
+
     /// The operations of the tenant, newest first.
     pub fn operations(&self) -> Vec<Operation> {
         let list = self.world.whole_store().list::<OperationHead>(&self.tenant, (), None, 1000);
@@ -143,6 +154,7 @@ impl Stage {
             let Work::Backfill(backfill) = &operation.work else { return None };
             let told = cancelled.iter().find(|(of, _)| *of == number).map(|(_, at)| moment(*at).millis());
             Some(judge::Asked {
+                at: operation.asked_at.millis(),
                 span: backfill.from.millis()..backfill.until.millis(),
                 most: usize::MAX,
                 cancelled_at: told,
@@ -171,13 +183,22 @@ impl Stage {
             Obligation::Run(key) => key.origin == Origin::Backfill,
             Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) | Obligation::Calendar(_) => false,
         };
+        let withdrawn = records.iter().filter(|run| run.key.origin == Origin::Backfill && run.fence == 0);
+        let swept = self.cursor().oldest;
         judge::Account {
             first: moment(first).millis(),
             period: period * 1000,
             asked,
             begun: self.claims().into_iter().map(begun).collect(),
+            withdrawn: withdrawn.filter_map(told_of_withdrawn).collect(),
             unended: unended.map(|run| run.key.at.millis()).collect(),
-            timers: self.timers().iter().filter(|timer| of_operations(timer)).count(),
+            // Who puts a timer into a minute that was left puts it again ahead, and may never erase the first: nobody looks there.
+            timers: self.timers().iter().filter(|timer| of_operations(timer) && timer.key.minute() >= swept).count(),
         }
     }
+}
+
+fn told_of_withdrawn(run: &Run) -> Option<judge::Withdrawn> {
+    let State::Cancelled { at, .. } = run.state else { return None };
+    Some(judge::Withdrawn { instant: run.key.at.millis(), at: at.millis() })
 }

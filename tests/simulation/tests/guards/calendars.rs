@@ -4,10 +4,11 @@ use minutehand_domain::calendar::{AsSeen, Maintenance, Rules};
 use minutehand_domain::callback::End;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::Change;
+use minutehand_domain::operation::State;
 use minutehand_domain::schedule::cron::{DstGap, zone};
 use minutehand_domain::schedule::{OnExcluded, Plan};
 use minutehand_protocol::job::create::Created;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, moment, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, moment, sleeps_after, sleeps_before};
 use minutehand_simulation::telling::Telling;
 
 const HOUR: i64 = 3600;
@@ -61,6 +62,76 @@ fn a_change_reaches_its_jobs_after_a_repair_though_its_look_was_lost() {
     stage.play_to(3010);
 
     assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
+}
+
+/// Between two records of a job there may be a stretch that a calendar takes, in which the timers are lost.
+///
+/// Removed (`repair-knows-calendars`): a repair asks the schedule as if it heeded none. It named what the calendar takes, which nobody would
+/// begin, and nothing behind that was promised: the job never fired again.
+#[test]
+fn a_job_whose_timers_are_lost_while_a_calendar_takes_its_fires_goes_on_after_a_repair() {
+    for on_excluded in [OnExcluded::Skip, OnExcluded::Move] {
+        let stage = Stage::new(heeding(on_excluded), []);
+        stage.calendar(0, "maker", "works", shut(1000, 3000));
+        stage.create(10, "creator");
+        stage.sweep_each_minute(60..7200);
+        stage.lose_timers(905);
+
+        stage.repair(950, "admin");
+        stage.play_to(3610);
+
+        assert_eq!(stage.called(), [600, 3000, 3600], "{on_excluded:?}");
+    }
+}
+
+/// A backfill heeds the calendars of its schedule whoever goes on with it: here the look, as its asker dies once it is written.
+///
+/// Removed (`backfill-keeps-calendars`): it is written without them. It made what the calendar takes.
+#[test]
+fn a_backfill_that_was_read_back_makes_nothing_that_a_calendar_takes() {
+    let calendars = vec!["works".parse().unwrap()];
+    let stage = Stage::new(Wish::of(Plan { calendars, ..every(60, -HOUR) }), [dies_after("asker", "put_operation")]);
+    stage.calendar(0, "maker", "works", shut(-1800, -600));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..HOUR);
+
+    stage.backfill(20, "asker", -HOUR..0);
+    stage.play_to(HOUR);
+
+    let begun: Vec<_> = stage.begun().into_iter().filter(|instant| *instant < 0).collect();
+    let all: Vec<_> = (-HOUR..-1800).chain(-600..0).step_by(60).collect();
+    assert_eq!(begun, all);
+    let operation = &stage.operations()[0];
+    assert_eq!((operation.state, operation.progress.seen), (State::Done, 40));
+}
+
+/// A job's only fire moved, and was begun; then the calendar is opened, and what it had taken is allowed. And one that is due and not begun yet, as
+/// hints are slow, while the calendar is changed in something else.
+///
+/// Removed (`what-was-named-is-not-named-again`): another schedule is in force from what it names on. The first was called twice, by its own instant
+/// too; the second was not called at all, since nothing that was named before moves.
+#[test]
+fn a_change_of_a_calendar_neither_repeats_nor_loses_the_only_fire_of_a_job() {
+    let calendars = || vec!["works".parse().unwrap()];
+    let once =
+        Plan { at: Some(moment(1000)), calendars: calendars(), on_excluded: Some(OnExcluded::Move), ..Plan::default() };
+    for (lost, changed_at, rules) in [(0..0, 2600, open()), (0..2100, 2002, with_another(shut(500, 2000)))] {
+        let stage = Stage::new(Wish::of(once.clone()), []);
+        stage.calendar(0, "maker", "works", shut(500, 2000));
+        stage.create(10, "creator");
+        stage.lose_hints(lost);
+        stage.sweep_each_minute(60..7200);
+
+        stage.calendar(changed_at, "changer", "works", rules);
+        stage.play_to(7200);
+
+        assert_eq!(stage.called(), [2000], "changed at {changed_at}");
+    }
+}
+
+fn with_another(mut rules: Rules) -> Rules {
+    rules.maintenance.push(Maintenance { from: moment(900_000), until: moment(900_500), reason: None });
+    rules
 }
 
 /// Guard **use before pin**: that a job heeds a calendar is written before the calendar is read for it.
@@ -178,6 +249,54 @@ fn what_a_calendar_took_is_on_record_before_the_run_behind_it() {
     assert_eq!(stage.called(), [600, 2400, 3000]);
     assert_eq!((stage.state(1200), stage.spanned(1200)), ("skipped: calendar".to_owned(), Some((1800, 2))));
     assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3010)), "{:?}", stage.timers());
+}
+
+/// Timers stand for minutes of a job of each ten seconds when a calendar takes all that they are for. What is taken goes on record when the row is
+/// over, in one record.
+///
+/// Removed (`tells-of-a-whole-row`): each timer that is left puts down what was taken until then. There was a record for each, and the look at each went
+/// through those of all before it.
+#[test]
+fn what_is_left_of_a_schedule_of_before_puts_down_no_row_that_goes_on() {
+    let plan = Plan { calendars: vec!["works".parse().unwrap()], on_excluded: Some(OnExcluded::Skip), ..every(10, 10) };
+    let stage = Stage::new(Wish::of(plan), []);
+    stage.calendar(0, "maker", "works", open());
+    stage.create(1, "creator");
+    stage.sweep_each_minute(0..5000);
+    stage.calendar(95, "changer", "works", shut(96, 4000));
+
+    stage.play_to(3500);
+    let meanwhile: Vec<i64> = (100..500).step_by(10).filter(|at| stage.run(*at).is_some()).collect();
+    stage.play_to(4020);
+
+    assert_eq!(meanwhile, [0; 0], "the row goes on");
+    assert_eq!(stage.state(100), "skipped: calendar");
+    assert!((110..500).step_by(10).all(|at| stage.run(at).is_none()));
+    assert_eq!(stage.called().last(), Some(&4010));
+}
+
+/// Somebody is about to pause the job, and sleeps over a change of its calendar and over a fire that this allows, whose hint is lost.
+///
+/// Removed (`tells-of-what-was-taken-until-it-was-read`): what calendars took until now is worked out by the job as it was read. The fire was on record as
+/// taken, and never began.
+#[test]
+fn who_slept_over_a_change_of_a_calendar_takes_no_fire_away() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [sleeps_after("pauser", "head", 215)]);
+    stage.calendar(0, "maker", "works", shut(1100, 1900));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+    stage.lose_hints(1000..1240);
+
+    stage.change(1005, "pauser", Change::Pause);
+    stage.calendar(1010, "changer", "works", open());
+    stage.play_to(1219);
+    let meanwhile = stage.run(1200);
+    stage.play_to(1225);
+    stage.change(1230, "resumer", Change::Resume);
+    stage.play_to(1500);
+
+    assert!(meanwhile.is_none(), "{meanwhile:?}");
+    assert_ne!(stage.state(1200), "skipped: calendar");
 }
 
 /// Nobody looks from the one fire on until the next is four minutes late: so the next waits for its turn, and has a record when it is claimed.

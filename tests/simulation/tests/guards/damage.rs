@@ -228,6 +228,24 @@ fn a_chain_goes_on_behind_a_record_that_nobody_can_read() {
     assert_eq!(stage.starts(), [(60, 60), (480, 480)]);
 }
 
+/// The record of a run is damaged, and two changes of schedule follow: the second makes the job forget the schedule of that run.
+///
+/// Removed (`forgets-past-what-is-corrupt`): whoever looks for what would be forgotten stops at it. The schedule could not be changed for as
+/// long as that record was corrupt.
+#[test]
+fn a_schedule_is_changed_though_one_of_its_records_is_corrupt() {
+    let stage = Stage::new(Wish::every(60, 60), []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..900);
+    stage.damage_run(130, 60);
+
+    stage.reschedule(140, "changer", &every(90, 180));
+    stage.reschedule(150, "changer again", &every(200, 400));
+    stage.play_to(900);
+
+    assert_eq!(stage.called(), [60, 120, 400, 600, 800]);
+}
+
 /// A repair finds where the chain broke, behind a record that nobody can read and before one.
 ///
 /// Removed (`repairs-past-what-is-corrupt`): it stops there. Nothing was promised, and the job was silent.

@@ -189,6 +189,26 @@ fn a_resume_records_what_it_makes_the_job_forget() {
     assert_eq!(stage.judge(), []);
 }
 
+/// Rule **record what you forget**, of what a resume resumes: its schedule counts from then on, and what it promised before the pause is
+/// forgotten with the schedules that were in force before.
+///
+/// Removed (`records-what-a-resume-counts-anew`): a resume knows what it resumes. Nothing said that the occurrence at 300 had been missed, once
+/// two more changes had come: seed 60566340.
+#[test]
+fn a_resume_records_what_its_schedule_promised_before_the_pause() {
+    let stage = with_a_chain_that_broke_under_a_schedule_of_two_minutes();
+    stage.change(310, "pauser", Change::Pause);
+    stage.change(320, "resumer", Change::Resume);
+
+    stage.reschedule(330, "on", &every(420, 420));
+    stage.reschedule(340, "and on", &every(420, 420));
+    stage.play_to(1800);
+
+    assert_eq!(stage.state(240), "succeeded");
+    assert_eq!(stage.state(300), "skipped: paused");
+    assert_eq!(stage.judge(), []);
+}
+
 /// Rule **record what you forget**, of a change of schedule: a job remembers one schedule beside today's.
 ///
 /// Removed: `record_forgotten`. Nothing said that the occurrence at 300 had been missed.
@@ -220,9 +240,26 @@ fn a_change_leaves_to_its_timer_what_one_stands_for() {
     assert!(stage.timer(240).is_some());
 }
 
-/// The schedule that a pause found in force is known when another is set in the pause: what was due before it is recorded.
+/// The schedule that a pause found in force is known when another is set in the pause: what was due before it is counted by it.
 ///
-/// Removed: a change in a pause replaces the schedule and remembers none. Nothing said that the occurrence at 300 had been missed.
+/// Removed (`knows-what-a-pause-found`): a change in a pause replaces the schedule and remembers none. One was said to have been missed, of two.
+#[test]
+fn what_a_pause_took_is_counted_though_the_schedule_was_changed_in_it() {
+    let stage = Stage::new(Wish::every(60, 60), []);
+    stage.lose_hints(0..600);
+    stage.create(0, "creator");
+    stage.change(130, "pauser", Change::Pause);
+    stage.reschedule(140, "in the pause", &every(420, 420));
+    stage.sweep_each_minute(600..1800);
+
+    stage.play_to(1800);
+
+    assert_eq!(stage.state(60), "skipped: paused");
+    assert_eq!(stage.run(60).unwrap().skipped_span().and_then(|span| span.count), Some(2));
+}
+
+/// The same where the chain had broken before. Two guards see to it, so that neither removal alone is noticed here: the schedule is known, and
+/// where it is not, what it promised is recorded as forgotten.
 #[test]
 fn a_late_eraser_records_what_a_pause_took_though_the_schedule_was_changed_in_it() {
     let stage = with_a_chain_that_broke_under_a_schedule_of_two_minutes();

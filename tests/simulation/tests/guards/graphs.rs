@@ -1,13 +1,15 @@
 //! What a run's end owes, and who may be under way: the rules of graphs by name.
 
 use minutehand_domain::id::RunKey;
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::run::{TaskPlace, Word};
 use minutehand_domain::schedule::Plan as When;
-use minutehand_judge::graph::{Does, Each, Flow, Given, Over, Policy, Rule, Step, Tolerate, When as Condition};
+use minutehand_judge::graph::{Does, Each, Flow, Given, On, Over, Policy, Rule, Step, Tolerate, When as Condition};
+use minutehand_protocol::graph::judge::Resumed;
 use minutehand_protocol::workflow::delete::Deleted;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
-use minutehand_simulation::stage::{Wish, dies_after, dies_before, moment, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Wish, dies_after, dies_before, every, moment, sleeps_after, sleeps_before};
 
 const DAY: i64 = 86_400_000;
 
@@ -506,6 +508,24 @@ fn who_is_cancelled_while_it_waits_leaves_the_line() {
     assert_eq!((stage.status(second.given()), stage.waiters()), ("cancelled", 0));
 }
 
+/// The same where nobody cancels that run itself, but the one whose task it is.
+///
+/// Removed (`leaves-the-line-with-its-parent`): what is ended below a run that is being stopped stays in its lines.
+#[test]
+fn whose_parent_is_cancelled_while_it_waits_leaves_the_line() {
+    let outer = flow([inner(1, &[])]);
+    let stage = Graphs::new([outer, one_at_once(flow([slow(20, &[])]))], []);
+    let (first, second) = (stage.ask(1), stage.ask(3));
+    stage.play_to(10);
+    let waited = stage.waiters();
+
+    stage.cancel(11, "canceller", second.given());
+    stage.play_to(18);
+
+    assert_eq!((waited, stage.status(first.given())), (1, "waiting"));
+    assert_eq!((stage.status(second.given()), stage.waiters()), ("cancelled", 0));
+}
+
 /// Two places are given back at once, and two wait. Nobody sweeps.
 ///
 /// Removed: whoever gives a place back hints the first of the line alone. Both hinted the same one, and the other waited for a look.
@@ -555,6 +575,92 @@ fn a_run_is_gone_on_with_once() {
     stage.play_to(100);
 
     assert_eq!(stage.statuses(0, 0).len(), 2);
+    assert_eq!(stage.judge(), []);
+}
+
+/// A charge fails, somebody is asked, and then it is paid back; and the same once more, when the run is gone on with.
+///
+/// Removed (`reacts-over-many-steps`): only what comes right after a failure is done again. It was not paid back the second time, and shown as if it were.
+#[test]
+fn what_comes_after_a_failure_over_many_steps_is_done_again() {
+    let asked = Step { edges: vec![(0, On::Failure)], ..call(&[]) };
+    let stage = Graphs::new([under(Policy::Continue, flow([failing(&[]), asked, call(&[1])]))], []);
+    let run = stage.ask(1);
+    stage.play_to(30);
+
+    stage.resume(40, "resumer", run.given());
+    stage.play_to(100);
+
+    assert_eq!(stage.statuses(0, 0), ["failed", "failed"]);
+    assert_eq!(stage.calls(0, 2).len(), 2);
+    assert_eq!(stage.judge(), []);
+}
+
+/// A run that is gone on with is cancelled before it unfolds, and that one is gone on with in turn.
+///
+/// Removed (`once-over-many-runs`): the last run alone is asked. What had succeeded in the first was done again.
+#[test]
+fn what_was_done_two_runs_ago_is_not_done_again() {
+    let stage = Graphs::new([flow([call(&[]), failing(&[0])])], []);
+    let run = stage.ask(1);
+    stage.play_to(30);
+    stage.lose_hints(39..60);
+    stage.resume(40, "resumer", run.given());
+    let second = RunKey::resuming(run.given());
+    stage.cancel(50, "canceller", second);
+    stage.resume(70, "resumer", second);
+    stage.sweep_each_minute(60..300);
+    stage.play_to(300);
+
+    assert_eq!(stage.status(second), "cancelled");
+    assert_eq!((stage.calls(0, 0).len(), stage.calls(0, 1).len()), (1, 2));
+    assert_eq!(stage.statuses(0, 1), ["failed", "failed"]);
+    assert_eq!(stage.judge(), []);
+}
+
+/// What goes on with a run met another one of its job, and was skipped: that is gone on with in turn.
+///
+/// Removed: who was skipped is refused. Nobody could ever go on with the first run.
+#[test]
+fn a_run_whose_resume_was_skipped_is_gone_on_with() {
+    let stage = Graphs::new([flow([call(&[]), Step { takes: 10_000, ..failing(&[0]) }])], []);
+    let two = When { max_fires: Some(2), ..every(60, 5) };
+    let alone = stage.beside(Wish { overlap: Overlap::Skip, ..Wish::of(two) });
+    alone.create(1, "creator");
+    stage.sweep_each_minute(60..600);
+    let first = alone.key(5);
+    let (second, third) = (RunKey::resuming(first), RunKey::resuming(RunKey::resuming(first)));
+
+    let answers = [stage.resume(68, "resumer", first), stage.resume(100, "resumer", second)];
+    stage.play_to(300);
+
+    assert!(answers.iter().all(|answer| matches!(answer.given(), Resumed::Queued(_))));
+    assert_eq!([first, third].map(|run| stage.status(run)), ["failed"; 2]);
+    assert_eq!((stage.calls(0, 0).len(), stage.calls(0, 1).len()), (2, 3), "what was done is not done again");
+}
+
+/// A `for_each` whose branches fail now and then ends with the first that does, though others have not begun; and it is gone on with until all are
+/// done. Nothing was removed: what each of them reused or did again is the judge's (`judged-done-again`).
+#[test]
+fn what_a_for_each_had_not_begun_is_begun_by_who_goes_on_with_it() {
+    let stage = Graphs::new([flow([branches(12, Some(3), Step { fails: 50, ..call(&[]) })])], []);
+    stage.sweep_each_minute(60..4000);
+    let run = stage.ask(1);
+    stage.play_to(60);
+    let (mut last, mut ends) = (run.given(), vec![stage.calls(0, 0).len()]);
+
+    for again in 1..30 {
+        if stage.status(last) == "succeeded" {
+            break;
+        }
+        stage.resume(again * 100, "resumer", last);
+        stage.play_to(again * 100 + 90);
+        last = RunKey::resuming(last);
+        ends.push(stage.calls(0, 0).len());
+    }
+
+    assert_eq!(stage.status(last), "succeeded");
+    assert!(ends.len() > 2 && ends[0] < 12, "it ended early more than once: {ends:?}");
     assert_eq!(stage.judge(), []);
 }
 

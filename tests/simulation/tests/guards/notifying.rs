@@ -49,7 +49,7 @@ fn told(stage: &Stage, rule: &Rule) -> Vec<(i64, u64)> {
 fn is_told_once(stage: &Stage, rule: &Rule) {
     let run = stage.run(10).expect("it has a record");
     let end = End { what: "failed".to_owned(), run: run.key.to_string(), at: 0 };
-    assert_eq!(judge(&[end], &stage.messages(rule), &stage.sent(rule)), Vec::<String>::new());
+    assert_eq!(judge(&[end], &stage.messages(rule), &stage.sent(rule)), []);
     assert_eq!(stage.timers(), []);
 }
 
@@ -149,7 +149,7 @@ fn what_comes_too_late_for_its_digest_is_in_a_later_one() {
         run: run.expect("it has a record").key.to_string(),
         at: 0,
     });
-    assert_eq!(judge(&ends, &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
+    assert_eq!(judge(&ends, &stage.messages(&rule), &stage.sent(&rule)), []);
     assert_eq!(told(&stage, &rule).iter().map(|(_, count)| *count).sum::<u64>(), 2);
 }
 
@@ -184,7 +184,7 @@ fn what_comes_while_a_message_is_made_is_in_a_later_one() {
         run: run.expect("it has a record").key.to_string(),
         at: 0,
     });
-    assert_eq!(judge(&ends, &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
+    assert_eq!(judge(&ends, &stage.messages(&rule), &stage.sent(&rule)), []);
 }
 
 /// Each run hangs until it times out, and the eighty that come meanwhile are skipped: more of them than are read at first.
@@ -205,7 +205,7 @@ fn a_row_is_seen_behind_many_runs_that_were_skipped() {
     let ends: Vec<Run> = stage.runs().into_iter().filter(timed_out).collect();
     assert_eq!(ends.len(), 2, "{:?}", stage.states());
     let end = End { what: "failed".to_owned(), run: ends[1].key.to_string(), at: 0 };
-    assert_eq!(judge(&[end], &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
+    assert_eq!(judge(&[end], &stage.messages(&rule), &stage.sent(&rule)), []);
 }
 
 /// The rule cannot be read when a run ends: the end is recorded all the same, and told when it can.
@@ -241,7 +241,7 @@ fn what_was_missed_is_told() {
         let run = stage.run(10).expect("it has a record");
         let end = End { what: "missed".to_owned(), run: run.key.to_string(), at: 0 };
         assert_eq!(stage.state(10), "skipped: missed");
-        assert_eq!(judge(&[end], &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
+        assert_eq!(judge(&[end], &stage.messages(&rule), &stage.sent(&rule)), []);
     }
 }
 
@@ -316,7 +316,7 @@ fn a_clock_that_is_set_back_tells_nothing_twice() {
         .map(|run| End { what: "failed".to_owned(), run: run.key.to_string(), at: 0 })
         .collect();
     let wrong = judge(&ends, &stage.messages(&rule), &stage.sent(&rule));
-    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(wrong, []);
     assert!(ends.len() >= 2, "{}", ends.len());
 }
 

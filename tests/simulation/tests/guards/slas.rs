@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::job::Change;
 use minutehand_judge::graph::Step;
 use minutehand_protocol::run::take::Taken;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
-use minutehand_simulation::stage::{Answer, Stage, Wish, dies_before, moment};
+use minutehand_simulation::stage::{Answer, Stage, Wish, dies_before, moment, sleeps_before};
 
 /// Due at 10, and to have ended by 70.
 fn in_a_minute() -> Wish {
@@ -93,6 +94,25 @@ fn an_occurrence_that_nobody_begins_is_told_of_once() {
     let (at, times) = missed(&stage);
     assert!(at.is_some_and(|at| (71..=300).contains(&at)), "{at:?}");
     assert_eq!(times, 1);
+}
+
+/// Its executor is so slow that the occurrence is late when it is offered. It has no record all the same: with one it would go on in a pause, and be
+/// made up for by no policy.
+///
+/// Removed (`sla-makes-no-record`): that it is late is written down where it is offered. A worker was given it while its job was paused.
+#[test]
+fn an_occurrence_that_is_late_when_it_is_offered_does_not_start_in_a_pause() {
+    let stage = Stage::new(Wish { sla: Some(3), ..pulled() }, [sleeps_before("executor", "head", 8)]);
+    stage.create(0, "creator");
+    stage.sweep(0, "sweeper");
+    stage.play_to(25);
+    let offered = stage.offered();
+
+    stage.change(30, "pauser", Change::Pause);
+    let taken = stage.take(40, "worker");
+    stage.play_to(60);
+
+    assert_eq!((offered, taken.given().len()), (1, 0));
 }
 
 /// Who dies on the way to telling leaves it to the next.

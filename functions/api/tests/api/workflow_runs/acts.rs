@@ -1,6 +1,7 @@
 //! What people do: answers, verdicts, cancels, resumes; each once, each on record, each refused in words where it means nothing.
 
 use minutehand_domain::access::Role;
+use minutehand_domain::id::RunKey;
 use minutehand_domain::run::TaskPlace;
 use minutehand_domain::workflow::definition::{Definition, OnFailure};
 use serde_json::{Value, json};
@@ -164,6 +165,28 @@ async fn a_retry_is_another_try_at_the_same_task_and_asking_twice_is_one() {
     let verdict =
         events.field("/items").as_array().unwrap().iter().find(|it| it["type"] == "verdict_retry").cloned().unwrap();
     assert_eq!((&verdict["note"], &verdict["by"]), (&json!("the disk is free"), &json!("deployment")));
+}
+
+/// An operation knows nobody's role: whoever may not answer an approval would end it so. Lists have no tasks, but their ids say what to ask for.
+#[tokio::test]
+async fn an_approval_is_no_part_of_what_is_cancelled_at_once() {
+    let world = World::new();
+    let run = world.begun(Definition::new(vec![approval("ok", &[], &[Role::Admin])])).await;
+    let ok = world.task(&run, "ok").await["run_id"].as_str().expect("it has begun").to_owned();
+    let [_viewer, operator, ..] = keys(&world).await;
+    let its_own = ok.parse::<RunKey>().expect("a run's id").job;
+    let asked = json!({"act": "cancel", "runs": {"job_id": its_own, "status": "waiting"}});
+    world.pass(1);
+
+    let by_itself = world.by(&operator, "POST", &format!("/v1/runs/{ok}/cancel"), None).await;
+    let at_once = world.by(&operator, "POST", "/v1/operations", Some(asked)).await;
+
+    by_itself.problem(403, "forbidden");
+    assert_eq!(at_once.status, 202, "{}", at_once.text);
+    let reasons = at_once.field("/progress/reasons");
+    let why = json!({"subject": ok, "detail": "it asks somebody: it is answered, or cancelled by itself"});
+    assert!(reasons.as_array().unwrap().contains(&why), "{}", at_once.text);
+    assert_eq!(world.task(&run, "ok").await["state"], "waiting");
 }
 
 #[tokio::test]
@@ -371,6 +394,25 @@ async fn who_cancels_what_is_being_cancelled_is_answered_as_the_first() {
     assert_eq!((first.status.as_u16(), first.field("/stopping")), (200, json!("cancelled")));
     assert_eq!((second.status.as_u16(), second.json()), (200, first.json()));
     assert_eq!(first.field("/waiting_for"), "is being cancelled, when what is under way has ended: slow is running");
+}
+
+/// Given what its job says by then, the first half of it would be of one day and the second of another.
+#[tokio::test]
+async fn a_run_of_a_job_goes_on_with_what_it_was_given_whatever_the_job_says_by_then() {
+    let world = World::new();
+    let id = world.workflow(1, on_failure(OnFailure::FailFast, vec![task("good", &[]), task("bad", &["good"])])).await;
+    let target = json!({"workflow": {"id": id}});
+    let job = json!({"name": "daily", "schedule": {"on_demand": true}, "target": target, "payload": {"day": 1}});
+    let job = world.job_of(job).await;
+    let run = world.run_of(&job).await;
+    world.carry_on().await;
+    assert_eq!(world.patch(&format!("/v1/jobs/{job}"), json!({"payload": {"day": 2}})).await.status, 200);
+
+    let resumed = act(&world, &run, "resume", json!({})).await.word("/workflow_run_id");
+    world.work_tasks(|_, _| Some(succeeded())).await;
+
+    let done = world.watch(&resumed).await;
+    assert_eq!((&done["status"], &done["params"]), (&json!("succeeded"), &json!({"day": 1})), "{done}");
 }
 
 #[tokio::test]

@@ -158,8 +158,8 @@ impl After {
     fn said(&self) -> (&'static str, Value) {
         match self {
             Self::Span(Span(seconds)) => ("after_seconds", json!(seconds)),
-            Self::Job { job, on: Some(on) } => ("after", json!({ "job": job, "on": on })),
-            Self::Job { job, on: None } => ("after", json!({ "job": job })),
+            // Said aloud: a job that is changed would keep the end that it had.
+            Self::Job { job, on } => ("after", json!({ "job": job, "on": on.as_deref().unwrap_or("success") })),
         }
     }
 }
@@ -448,7 +448,7 @@ mod tests {
             (vec!["--at=2030-01-01T01:00:00+01:00"], json!({"schedule": {"at": "2030-01-01T00:00:00.000Z"}})),
             (vec!["--on-demand"], json!({"schedule": {"on_demand": true}})),
             (vec!["--after=90s"], json!({"schedule": {"after_seconds": 90}})),
-            (vec!["--after=job_06b"], json!({"schedule": {"after": {"job": "job_06b"}}})),
+            (vec!["--after=job_06b"], json!({"schedule": {"after": {"job": "job_06b", "on": "success"}}})),
             (vec!["--after=job_06b:failure"], json!({"schedule": {"after": {"job": "job_06b", "on": "failure"}}})),
             (vec!["--cron=0 2 * * *"], json!({"schedule": {"cron": "0 2 * * *"}})),
             (

@@ -1,6 +1,7 @@
 //! A notice: an event as an outsider reads it, in a shape of the wire.
 
 use minutehand_domain::Moment;
+use minutehand_domain::run::Run;
 use minutehand_wire::{JobNotice, RunNotice, SlaNotice, StallNotice};
 use serde::Serialize;
 
@@ -19,6 +20,8 @@ impl Notice {
     pub(super) fn of(event: &Event<'_>) -> Option<Self> {
         match *event {
             Event::Job { job, what } => Self::new(format!("job.{what}"), &JobNotice::of(job), job.changed_at),
+            // What is decided about a run that is over was announced when it ended.
+            Event::Run { was, .. } if was.is_some_and(Run::is_finished) => None,
             Event::Run { run, now, .. } => {
                 let detail = RunNotice::of(run, now)?;
                 Self::new(format!("run.{}", detail.status), &detail, detail.finished_at.0)
@@ -33,6 +36,7 @@ impl Notice {
             | Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }
+            | Event::SweepFailed
             | Event::Unreadable { .. }
             | Event::Archived { .. }
             | Event::Prevented { .. }
@@ -63,7 +67,7 @@ mod tests {
     use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
     use minutehand_domain::priority::Priority;
     use minutehand_domain::run::attempt::Ended;
-    use minutehand_domain::run::{Attempt, AttemptError, Ending, Failure, Holder, Lease, Run, State};
+    use minutehand_domain::run::{Attempt, AttemptError, Ending, Failure, Holder, Lease, State};
 
     use super::*;
 
@@ -84,6 +88,16 @@ mod tests {
         for state in [State::Scheduled { due: AT }, State::Running(lease)] {
             assert_eq!(notice(&run(state)), None);
         }
+    }
+
+    /// Removed: who looks at what the run was. A verdict on a failure that was held announced the failure once more.
+    #[test]
+    fn what_is_decided_about_a_run_that_is_over_announces_its_end_no_second_time() {
+        let [due, failed] = [State::Scheduled { due: AT }, State::Failed { at: AT, why: Failure::Error }].map(run);
+        let notice = |was| Notice::of(&Event::Run { run: &failed, from: "failed", was, now: AT });
+
+        assert!(notice(Some(&due)).is_some());
+        assert_eq!(notice(Some(&failed)), None);
     }
 
     #[test]

@@ -14,17 +14,15 @@ use aws_sdk_sqs::types::Message;
 use minutehand_domain::lane::Lane;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::mailbox::{Mailbox, Taken};
+use super::mailbox::{Mailbox, Poll, REST, Taken};
 use super::{QueueUrls, Receipt, errors, message};
 use crate::Fault;
 use crate::queues::Delivery;
 
 /// Messages that SQS returns in one answer.
 const MESSAGES: usize = 10;
-/// The longest wait that SQS allows a poll: the longer, the fewer empty answers.
-const WAIT: Duration = Duration::from_secs(20);
 /// A poll without an answer by then is given up. The client's own time-outs are chosen for calls that do not wait.
 const ANSWER: Duration = Duration::from_secs(30);
 
@@ -65,7 +63,8 @@ impl Polling {
                 Taken::Some(deliveries) => return Ok(deliveries),
                 Taken::Fault(fault) => return Err(fault),
                 Taken::WaitUntil(moment) => _ = timeout_at(moment, arrived).await,
-                Taken::Nothing => arrived.await,
+                // A queue that rests is polled again then.
+                Taken::Nothing => _ = timeout(REST, arrived).await,
             }
         }
     }
@@ -78,8 +77,9 @@ impl Polling {
 
     fn poll(&self, max: usize) {
         let mut mailbox = self.poller.mailbox();
-        for queue in mailbox.begin_polls(Instant::now()) {
-            let poll = tokio::spawn(Arc::clone(&self.poller).fetch(queue, max.min(mailbox.room(queue))));
+        for poll in mailbox.begin_polls(max, Instant::now()) {
+            let queue = poll.queue;
+            let poll = tokio::spawn(Arc::clone(&self.poller).fetch(poll));
             self.polls.lock().unwrap_or_else(PoisonError::into_inner)[queue.index()] = Some(poll.abort_handle());
         }
     }
@@ -94,15 +94,15 @@ impl Drop for Polling {
 }
 
 impl Poller {
-    async fn fetch(self: Arc<Self>, queue: Lane, max: usize) {
-        let received = self.request(queue, max).await;
-        self.mailbox().put(queue, received, Instant::now());
+    async fn fetch(self: Arc<Self>, poll: Poll) {
+        let received = self.request(poll).await;
+        self.mailbox().put(poll.queue, received, Instant::now());
         self.arrived.notify_waiters();
     }
 
-    async fn request(&self, queue: Lane, max: usize) -> Result<Vec<Delivery<Receipt>>, Fault> {
+    async fn request(&self, Poll { queue, most, waits }: Poll) -> Result<Vec<Delivery<Receipt>>, Fault> {
         let request = self.client.receive_message().queue_url(self.queues.url(queue));
-        let request = request.max_number_of_messages(whole(max)).wait_time_seconds(whole_seconds(WAIT));
+        let request = request.max_number_of_messages(whole(most)).wait_time_seconds(whole_seconds(waits));
         let request = request.visibility_timeout(whole_seconds(self.visibility));
         let answer = request.customize().config_override(with_long_poll_timeouts()).send().await;
         let messages = answer.map_err(|error| errors::fault(&error))?.messages.unwrap_or_default();

@@ -66,7 +66,10 @@ impl<H: Iterator<Item = Vec<Span>>> List<'_, H> {
         while keys.len() < most {
             try_join_all(self.parts.iter_mut().map(|part| part.fill(self.store, share))).await?;
             if let Some(entry) = self.take_newest() {
-                keys.push(entry.key);
+                // What moves from one partition of the index to another meanwhile is in both; asked for twice, DynamoDB refuses the whole page.
+                if !keys.contains(&entry.key) {
+                    keys.push(entry.key);
+                }
                 continue;
             }
             let Some(spans) = self.hours.next() else { break };

@@ -159,7 +159,8 @@ fn shape_of(head: &Head) -> u8 {
 /// Whether it says what a release of shape 6 has no words for.
 fn says_more_than_6(job: &Job) -> bool {
     let Definition { catch_up, callback, hooks, .. } = &job.definition;
-    let heeds_calendars = job.heeds_calendars() || job.carried.is_some();
+    let has_carried = || job.carried.is_some() || job.before.iter().any(|before| before.carried.is_some());
+    let heeds_calendars = job.heeds_calendars() || has_carried();
     let tells_or_asks = callback.is_some() || !hooks.is_empty();
     heeds_calendars || has_followers(job) || catch_up.per_minute().is_some() || tells_or_asks || job.noted.is_some()
 }

@@ -17,7 +17,7 @@ use super::document::Filed;
 use crate::Fault;
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::run_key::RunKeyV1;
-use crate::shapes::schedule::ScheduleV1;
+use crate::shapes::schedule::{ScheduleV1, ScheduleV2};
 use crate::shapes::trace::TraceContextV1;
 use crate::shapes::{Many, Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
@@ -47,10 +47,11 @@ impl Listed for OperationHead {
 }
 
 impl Stored for OperationHead {
-    const NEWEST: u8 = 4;
+    const NEWEST: u8 = 5;
 
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match shape_of(self) {
+            5 => writer.shape(5, &Filed { document: in_shape::<HeadV3, _>(self) }),
             4 => writer.shape(4, &Filed { document: in_shape::<HeadV2, _>(self) }),
             earlier => writer.shape(earlier, &Filed { document: in_shape::<HeadV1, _>(self) }),
         }
@@ -60,15 +61,18 @@ impl Stored for OperationHead {
         match shape {
             1..=3 => reader.shape::<Filed<Of<HeadV1, _>>>().map(|filed| filed.document.0),
             4 => reader.shape::<Filed<Of<HeadV2, _>>>().map(|filed| filed.document.0),
+            5 => reader.shape::<Filed<Of<HeadV3, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
 }
 
-/// Shape 1 has no word for what is dismissed, shape 2 none for what is erased, and shape 3 none for a trace.
+/// Shape 1 has no word for what is dismissed, shape 2 none for what is erased, shape 3 none for a trace, and shape 4 none for the calendars that the
+/// schedule of a backfill heeds: one that an earlier release wrote goes on as it did there, as if there were none.
 fn shape_of(head: &OperationHead) -> u8 {
     let operation = head.as_operation();
     match operation.map(|operation| &operation.work) {
+        Some(Work::Backfill(backfill)) if backfill.schedule.observance.is_some() => 5,
         _ if operation.is_some_and(|operation| operation.trace.is_some()) => 4,
         Some(Work::Erase(_)) => 3,
         Some(Work::Runs { act: RunAct::Dismiss, .. }) => 2,
@@ -79,14 +83,18 @@ fn shape_of(head: &OperationHead) -> u8 {
 shapes! {
     HeadV1 => OperationHead,
     HeadV2 => OperationHead,
+    HeadV3 => OperationHead,
     OperationV1 => Operation,
     OperationV2 => Operation,
+    OperationV3 => Operation,
     WorkV1 => Work,
+    WorkV2 => Work,
     JobActV1 => JobAct,
     RunActV1 => RunAct,
     JobFilterV1 => JobFilter,
     RunFilterV1 => RunFilter,
     BackfillV1 => Backfill,
+    BackfillV2 => Backfill,
     ErasureV1 => Erasure,
     StateV1 => State,
     ProgressV1 => Progress,
@@ -190,6 +198,54 @@ struct OperationV2 {
     trace: Option<TraceContext>,
 }
 
+/// A backfill says which calendars its schedule heeds.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "OperationHead", rename_all = "snake_case")]
+enum HeadV3 {
+    Operation(#[serde(with = "BoxedV3")] Box<Operation>),
+    Tombstone { tenant: Tenant, id: OperationId },
+}
+
+struct BoxedV3;
+
+impl BoxedV3 {
+    #[expect(clippy::borrowed_box, reason = "serde hands the field itself")]
+    fn serialize<S: serde::Serializer>(operation: &Box<Operation>, serializer: S) -> Result<S::Ok, S::Error> {
+        OperationV3::serialize(operation, serializer)
+    }
+
+    fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Box<Operation>, D::Error> {
+        OperationV3::deserialize(deserializer).map(Box::new)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Operation")]
+struct OperationV3 {
+    tenant: Tenant,
+    id: OperationId,
+    #[serde(with = "WorkV2")]
+    work: Work,
+    note: Option<String>,
+    by: By,
+    #[serde(with = "StateV1")]
+    state: State,
+    asked_at: Moment,
+    changed_at: Moment,
+    finished_at: Option<Moment>,
+    #[serde(with = "ProgressV1")]
+    progress: Progress,
+    #[serde(with = "PositionV1")]
+    position: Position,
+    #[serde(with = "Many::<SubjectV1>")]
+    batch: Vec<Subject>,
+    paced_to: Moment,
+    held_since: Option<Moment>,
+    fingerprint: Option<Fingerprint>,
+    #[serde(default, with = "Maybe::<TraceContextV1>")]
+    trace: Option<TraceContext>,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Work", rename_all = "snake_case")]
 enum WorkV1 {
@@ -207,6 +263,25 @@ enum WorkV1 {
     },
     Backfill(#[serde(with = "BackfillV1")] Backfill),
     /// From shape 3 on.
+    Erase(#[serde(with = "ErasureV1")] Erasure),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Work", rename_all = "snake_case")]
+enum WorkV2 {
+    Jobs {
+        #[serde(with = "JobActV1")]
+        act: JobAct,
+        #[serde(with = "JobFilterV1")]
+        filter: JobFilter,
+    },
+    Runs {
+        #[serde(with = "RunActV1")]
+        act: RunAct,
+        #[serde(with = "RunFilterV1")]
+        filter: RunFilter,
+    },
+    Backfill(#[serde(with = "BackfillV2")] Backfill),
     Erase(#[serde(with = "ErasureV1")] Erasure),
 }
 
@@ -254,6 +329,19 @@ struct RunFilterV1 {
 struct BackfillV1 {
     job: JobId,
     #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    from: Moment,
+    until: Moment,
+    runs: u32,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Backfill")]
+struct BackfillV2 {
+    job: JobId,
+    #[serde(with = "ScheduleV2")]
     schedule: Schedule,
     from: Moment,
     until: Moment,

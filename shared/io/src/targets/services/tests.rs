@@ -15,14 +15,17 @@ use minutehand_domain::body::Json;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::order::TaskName;
 use minutehand_domain::run::lease_id::LeaseId;
+use minutehand_domain::secret::SecretValue;
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::{TimerKey, TimerStamp};
 use minutehand_domain::trace::{SpanId, TraceContext};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
+use zeroize::Zeroizing;
 
 use super::*;
+use crate::logged::Logged;
 use crate::targets::Material;
 use crate::targets::http::tests::server::Server;
 
@@ -81,6 +84,17 @@ async fn call_as(
     task: Option<&TaskName>,
     attempt: u32,
 ) -> Answer {
+    call_with(caller, target, payload, task, attempt, &Material::default()).await
+}
+
+async fn call_with(
+    caller: &ServiceCaller,
+    target: &ServiceTarget,
+    payload: Option<&Json>,
+    task: Option<&TaskName>,
+    attempt: u32,
+    material: &Material,
+) -> Answer {
     let (named, tenant) = (Target::Service(target.clone()), Tenant::new("acme").unwrap());
     let call = Call {
         target: &named,
@@ -94,7 +108,7 @@ async fn call_as(
         follows: None,
         trace: &TraceContext { span: SpanId::of_attempt(run(), attempt), ..trace() },
         task,
-        material: &Material::default(),
+        material,
         timeout: PATIENT,
     };
     caller.call(target, call).await
@@ -771,4 +785,25 @@ impl ProvideCredentials for Mute {
     {
         future::ProvideCredentials::new(std::future::pending())
     }
+}
+
+/// A service may repeat what it was given, where it says why it does not take that. The operator's log shows the reply whole.
+///
+/// Removed: the reply is logged as it is. What the secret said stood in the log.
+#[tokio::test]
+async fn a_reply_is_logged_without_the_secrets_that_it_repeats() {
+    let told =
+        r#"{"__type": "ValidationException", "message": "Value 'sesame-1234' at 'input' is none of role/minutehand"}"#;
+    let server = Server::answering(answering("400 Bad Request", told)).await;
+    let value = SecretValue::new(Zeroizing::new("sesame-1234".to_owned())).unwrap();
+    let material = Material { signing: None, secrets: [("door".parse().unwrap(), Ok(Arc::new(value)))].into() };
+    let logged = Logged::default();
+
+    let seen = logged.see_on();
+    call_with(&caller(&server), &asking("flow", Asks::StepFunctions), None, None, 3, &material).await;
+    drop(seen);
+
+    let text = logged.text();
+    assert!(text.contains("AWS did not take a call") && text.contains("role/minutehand"), "{text}");
+    assert!(!text.contains("sesame"), "{text}");
 }

@@ -2,8 +2,10 @@
 //! first byte on, whatever the umask; what was there before stays as it is, and the operator is told what to change.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+use super::durable::sync_directory_of;
 
 const DIRECTORY: u32 = 0o700;
 const FILE: u32 = 0o600;
@@ -34,6 +36,29 @@ pub fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, FILE);
     options.open(path)
+}
+
+/// Makes a file of this text, whole and on the disk or not at all: it is written aside, and put in its place only where nothing is.
+pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let aside = path.with_added_extension("new");
+    let _what_was_left = fs::remove_file(&aside);
+    let written = write_aside(&aside, text).and_then(|()| put(&aside, path)).and_then(|()| sync_directory_of(path));
+    let _nothing_to_remove = fs::remove_file(&aside);
+    written
+}
+
+/// Where the file system knows no links, a file that comes there at the same moment may be written over.
+fn put(aside: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(aside, path) {
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists && !path.exists() => fs::rename(aside, path),
+        put => put,
+    }
+}
+
+fn write_aside(aside: &Path, text: &str) -> io::Result<()> {
+    let mut file = open(OpenOptions::new().write(true).create_new(true), aside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 /// Something in the data directory, or the directory, that others may use.
@@ -101,6 +126,21 @@ mod tests {
         let modes = [&there.path().join("a"), &directory, &file].map(|path| mode_of(path));
         assert_eq!(modes, [0o700, 0o700, 0o600]);
         assert_eq!(wider(&directory), []);
+    }
+
+    /// Removed: the text is written where it is to stand. Who died between the two found a file without a text at each start from then on.
+    #[test]
+    fn a_text_is_written_whole_over_what_a_crash_left_and_never_over_another() {
+        let there = tempfile::tempdir().unwrap();
+        let (path, aside) = (there.path().join("admin.key"), there.path().join("admin.key.new"));
+        fs::write(&aside, "ha").unwrap();
+
+        write_whole(&path, "one").unwrap();
+        let again = write_whole(&path, "two");
+
+        assert!(again.is_err_and(|why| why.kind() == io::ErrorKind::AlreadyExists));
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), aside.exists()), ("one", false));
+        assert_eq!(mode_of(&path), 0o600);
     }
 
     #[test]

@@ -1,150 +1,96 @@
 //! A few thousand histories with every test run; millions by `cargo run --release -p minutehand-simulation -- --histories
-//! 1000000`. A failing seed is played again with `-- --seed N`, and `SIMULATION_TRACE=1` shows its every write.
+//! 1000000`. A failing seed is played again with `-- --seed N`, and `SIMULATION_TRACE=1` shows its every write. `-- --of graphs` plays those of
+//! graphs, and so on.
 
-use minutehand_simulation::campaign::Campaign;
-use minutehand_simulation::graphs;
-use minutehand_simulation::history::history;
+use minutehand_simulation::campaign::{Campaign, Of};
 
-/// Overridden by `SIMULATION_HISTORIES`.
-const HISTORIES: u64 = 2_000;
+/// None of the first so many histories breaks a rule, and `each` of them have met as much as is said, so that no suite can become empty.
+fn keeps(of: Of, histories: u64, each: u64, least: &[(&str, u64)]) {
+    let campaign = Campaign::play(of, 1, histories, 2);
+
+    assert!(campaign.failed.is_empty(), "{campaign}");
+    for &(what, least) in least {
+        let (met, least) = (campaign.count(what), least * (histories / each));
+        assert!(met >= least, "only {met} of at least {least}: {what}");
+    }
+}
 
 #[test]
 fn no_history_loses_doubles_or_forgets_anything() {
-    let wanted = std::env::var("SIMULATION_HISTORIES").ok().and_then(|text| text.parse().ok());
-    let first = std::env::var("SIMULATION_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
-
-    let campaign = Campaign::play(first, wanted.unwrap_or(HISTORIES), 2);
-
-    assert!(campaign.failed.is_empty(), "{campaign}");
-    not_empty(&campaign);
+    keeps(Of::Jobs, 2_000, 1_000, OF_JOBS);
 }
-
-/// Overridden by `SIMULATION_GRAPHS`; thousands by `cargo run --release -p minutehand-simulation -- --graphs --histories 10000`.
-const GRAPHS: u64 = 100;
 
 #[test]
 fn no_graph_is_stuck_and_each_task_of_it_does_what_it_must() {
-    let wanted = std::env::var("SIMULATION_GRAPHS").ok().and_then(|text| text.parse().ok());
-
-    let campaign = Campaign::play_graphs(1, wanted.unwrap_or(GRAPHS), 2);
-
-    assert!(campaign.failed.is_empty(), "{campaign}");
-    for &(what, least) in LEAST_IN_A_HUNDRED_OF_GRAPHS {
-        let (met, least) = (campaign.count(what), least * (campaign.histories / 100));
-        assert!(met >= least, "only {met} of at least {least}: {what}");
-    }
+    keeps(Of::Graphs, 100, 100, OF_GRAPHS);
 }
-
-/// Overridden by `SIMULATION_WORKERS`.
-const WORKERS: u64 = 100;
 
 #[test]
 fn no_run_of_a_worker_is_stuck_or_anothers() {
-    let wanted = std::env::var("SIMULATION_WORKERS").ok().and_then(|text| text.parse().ok());
+    keeps(Of::Workers, 100, 100, OF_WORKERS);
+}
 
-    let campaign = Campaign::play_workers(1, wanted.unwrap_or(WORKERS), 2);
+#[test]
+fn each_end_that_asked_for_it_is_told_of_and_nobody_is_called_after_a_no() {
+    let least = [("told", 1_000), ("met a no", 10), ("met a failure", 10)];
+    keeps(Of::Callbacks, 160, 160, &least);
+}
 
-    assert!(campaign.failed.is_empty(), "{campaign}");
-    for &(what, least) in LEAST_IN_A_HUNDRED_OF_WORKERS {
-        let (met, least) = (campaign.count(what), least * (campaign.histories / 100));
-        assert!(met >= least, "only {met} of at least {least}: {what}");
+#[test]
+fn each_end_is_followed_once_whatever_goes_wrong() {
+    let least = [("follower", 3_000), ("follower: upstream", 300), ("follower: paused", 20)];
+    keeps(Of::Followers, 150, 150, &least);
+}
+
+#[test]
+fn no_history_of_dead_letters_breaks_a_rule() {
+    let least = [
+        ("clerk: redrive 202", 1),
+        ("clerk: redrive 200", 1),
+        ("clerk: redrive 409", 1),
+        ("clerk: dismiss 200", 1),
+        ("clerk: dismiss 409", 1),
+    ];
+    keeps(Of::Letters, 180, 180, &least);
+}
+
+#[test]
+fn each_end_is_notified_of_once_whatever_goes_wrong() {
+    let least = [
+        ("end: ", 3_000),
+        ("end: failed", 1),
+        ("end: late", 1),
+        ("end: missed", 1),
+        ("end: sla", 1),
+        ("message", 1_000),
+    ];
+    keeps(Of::Notifications, 150, 150, &least);
+}
+
+#[test]
+fn each_occurrence_is_begun_once_whoever_makes_up_for_it() {
+    let least =
+        [("occurrence begun", 10_000), ("made up for", 5_000), ("cancellation told", 10), ("operation paused", 20)];
+    keeps(Of::Backfills, 150, 150, &least);
+}
+
+#[test]
+fn a_seed_is_the_same_history_again() {
+    for of in Of::ALL {
+        for seed in [7, 42] {
+            let (once, again) = (of.history()(seed), of.history()(seed));
+
+            assert_eq!(
+                (once.steps, once.tally, once.violations),
+                (again.steps, again.tally, again.violations),
+                "{of:?}"
+            );
+        }
     }
 }
 
-/// The same of each hundred histories of workers.
-const LEAST_IN_A_HUNDRED_OF_WORKERS: &[(&str, u64)] = &[
-    ("course rough", 30),
-    ("course machine", 8),
-    ("course clocks", 4),
-    ("played on processes", 20),
-    ("played on invocations", 20),
-    ("worker died", 200),
-    ("worker slept past its lease", 100),
-    ("worker lost its lease", 300),
-    ("worker saw the cancellation", 20),
-    ("another token shown", 150),
-    ("effect made", 2_000),
-    ("effect prevented", 100),
-    ("worker died in the middle of an effect", 100),
-    ("request unanswered", 1_000),
-    ("had several holders", 1_000),
-    ("went on from a checkpoint", 500),
-    ("success taken", 5_000),
-    ("success unanswered", 100),
-    ("failure taken", 1_000),
-    ("hand-back taken", 100),
-    ("ended succeeded", 5_000),
-    ("ended failed", 500),
-    ("ended timed_out", 5),
-    ("ended cancelled", 5),
-];
-
-/// The same of each hundred histories of graphs.
-const LEAST_IN_A_HUNDRED_OF_GRAPHS: &[(&str, u64)] = &[
-    ("course rough", 30),
-    ("course machine", 8),
-    ("course throttled", 1),
-    ("course calm", 2),
-    ("course hints lost", 2),
-    ("course outage", 1),
-    ("course clocks", 4),
-    ("clocks set forward", 5),
-    ("clocks set back", 5),
-    ("workflow replaced amid its runs", 8),
-    ("run of the later version", 8),
-    ("percentage tolerated", 10),
-    ("for_each over a workflow", 5),
-    ("task tried again by itself", 80),
-    ("gone on with", 20),
-    ("failed run gone on with", 10),
-    ("played on processes", 20),
-    ("played on invocations", 20),
-    ("played on one machine", 8),
-    ("crash After put_run", 5),
-    ("crash Before put_run", 5),
-    ("crash After put_timer", 2),
-    ("crash Before update", 2),
-    ("crash After update", 2),
-    ("hint lost", 30),
-    ("write tried twice", 30),
-    ("machine started over", 3),
-    ("ended workflow succeeded", 30),
-    ("ended workflow failed: task", 50),
-    ("ended workflow failed: unmade", 3),
-    ("ended workflow timed_out", 5),
-    ("ended workflow cancelled", 3),
-    ("ended inner workflow succeeded", 3),
-    ("ended inner workflow failed: task", 5),
-    ("ended inner workflow cancelled", 1),
-    ("ended for_each succeeded", 40),
-    ("ended for_each failed: task", 10),
-    ("ended for_each cancelled", 2),
-    ("ended branch succeeded", 100),
-    ("ended branch failed: error", 15),
-    ("ended task succeeded", 200),
-    ("ended task failed: error", 50),
-    ("ended task failed: rejected", 10),
-    ("ended task failed: unmade", 20),
-    ("ended task timed_out", 20),
-    ("ended task cancelled", 10),
-    ("ended task skipped: condition", 20),
-    ("ended task skipped: upstream", 200),
-    ("judged approve", 20),
-    ("judged reject", 8),
-    ("judged retry", 5),
-    ("judged skip", 5),
-    ("judged succeed", 5),
-    ("judged fail", 5),
-    ("stopped failed", 20),
-    ("stopped cancelled", 10),
-    ("stopped timed_out", 5),
-    ("waited for a place", 10),
-    ("gone on with", 8),
-    ("reused", 10),
-];
-
 /// What each thousand histories must at least have met, so that the suite cannot become empty.
-const LEAST_IN_A_THOUSAND: &[(&str, u64)] = &[
+const OF_JOBS: &[(&str, u64)] = &[
     // Courses.
     ("course rough", 400),
     ("course throttled", 80),
@@ -315,28 +261,94 @@ const LEAST_IN_A_THOUSAND: &[(&str, u64)] = &[
     ("ended skipped: abandoned", 1),
 ];
 
-fn not_empty(campaign: &Campaign) {
-    let thousands = campaign.histories / 1000;
-    for &(what, least) in LEAST_IN_A_THOUSAND {
-        let (met, least) = (campaign.count(what), least * thousands);
-        assert!(met >= least, "only {met} of at least {least}: {what}");
-    }
-}
+/// The same of each hundred histories of workers.
+const OF_WORKERS: &[(&str, u64)] = &[
+    ("course rough", 30),
+    ("course machine", 8),
+    ("course clocks", 4),
+    ("played on processes", 20),
+    ("played on invocations", 20),
+    ("worker died", 200),
+    ("worker slept past its lease", 100),
+    ("worker lost its lease", 300),
+    ("worker saw the cancellation", 20),
+    ("another token shown", 150),
+    ("effect made", 2_000),
+    ("effect prevented", 100),
+    ("worker died in the middle of an effect", 100),
+    ("request unanswered", 1_000),
+    ("had several holders", 1_000),
+    ("went on from a checkpoint", 500),
+    ("success taken", 5_000),
+    ("success unanswered", 100),
+    ("failure taken", 1_000),
+    ("hand-back taken", 100),
+    ("ended succeeded", 5_000),
+    ("ended failed", 500),
+    ("ended timed_out", 5),
+    ("ended cancelled", 5),
+];
 
-#[test]
-fn a_seed_is_the_same_history_again() {
-    for seed in [7, 42, 123_456] {
-        let (once, again) = (history(seed), history(seed));
-
-        assert_eq!((once.steps, once.tally, once.violations), (again.steps, again.tally, again.violations));
-    }
-}
-
-#[test]
-fn a_seed_is_the_same_history_of_graphs_again() {
-    for seed in [7, 42] {
-        let (once, again) = (graphs::history(seed), graphs::history(seed));
-
-        assert_eq!((once.steps, once.tally, once.violations), (again.steps, again.tally, again.violations));
-    }
-}
+/// The same of each hundred histories of graphs.
+const OF_GRAPHS: &[(&str, u64)] = &[
+    ("course rough", 30),
+    ("course machine", 8),
+    ("course throttled", 1),
+    ("course calm", 2),
+    ("course hints lost", 2),
+    ("course outage", 1),
+    ("course clocks", 4),
+    ("clocks set forward", 5),
+    ("clocks set back", 5),
+    ("workflow replaced amid its runs", 8),
+    ("run of the later version", 8),
+    ("percentage tolerated", 10),
+    ("for_each over a workflow", 5),
+    ("task tried again by itself", 80),
+    ("gone on with", 20),
+    ("failed run gone on with", 10),
+    ("played on processes", 20),
+    ("played on invocations", 20),
+    ("played on one machine", 8),
+    ("crash After put_run", 5),
+    ("crash Before put_run", 5),
+    ("crash After put_timer", 2),
+    ("crash Before update", 2),
+    ("crash After update", 2),
+    ("hint lost", 30),
+    ("write tried twice", 30),
+    ("machine started over", 3),
+    ("ended workflow succeeded", 30),
+    ("ended workflow failed: task", 50),
+    ("ended workflow failed: unmade", 3),
+    ("ended workflow timed_out", 5),
+    ("ended workflow cancelled", 3),
+    ("ended inner workflow succeeded", 3),
+    ("ended inner workflow failed: task", 5),
+    ("ended inner workflow cancelled", 1),
+    ("ended for_each succeeded", 40),
+    ("ended for_each failed: task", 10),
+    ("ended for_each cancelled", 2),
+    ("ended branch succeeded", 100),
+    ("ended branch failed: error", 15),
+    ("ended task succeeded", 200),
+    ("ended task failed: error", 50),
+    ("ended task failed: rejected", 10),
+    ("ended task failed: unmade", 20),
+    ("ended task timed_out", 20),
+    ("ended task cancelled", 10),
+    ("ended task skipped: condition", 20),
+    ("ended task skipped: upstream", 200),
+    ("judged approve", 20),
+    ("judged reject", 8),
+    ("judged retry", 5),
+    ("judged skip", 5),
+    ("judged succeed", 5),
+    ("judged fail", 5),
+    ("stopped failed", 20),
+    ("stopped cancelled", 10),
+    ("stopped timed_out", 5),
+    ("waited for a place", 10),
+    ("gone on with", 8),
+    ("reused", 10),
+];

@@ -1,0 +1,10 @@
+//! Histories that are drawn: what goes wrong is, and whatever it was, what is said of it holds. One program, since each links all of the product.
+
+mod calendars;
+mod circles;
+mod erasures;
+mod histories;
+mod neighbours;
+mod operations;
+mod overlap;
+mod places;
