@@ -12,3 +12,6 @@ pub mod doors;
 pub mod erase;
 pub mod find;
 pub mod making;
+
+/// Things acted on at once: a step of fifty takes as long as seven of them.
+const AT_ONCE: usize = 8;

@@ -686,6 +686,15 @@ impl Stage {
         self.act(at, name, |ports| async move { execute(&ports, &delivery, std::future::pending()).await })
     }
 
+    /// The same of a process that must go away at a second.
+    pub fn execute_until(&self, at: i64, name: &'static str, hint: &Hint, leaves: i64) -> Answer<Executed> {
+        let delivery = self.delivery(hint);
+        self.act(at, name, move |ports| async move {
+            let leaving = ports.clock().sleep_until(moment(leaves));
+            execute(&ports, &delivery, leaving).await
+        })
+    }
+
     /// The same of a hint that came on this lane.
     pub fn execute_from(&self, lane: Lane, at: i64, name: &'static str, hint: &Hint) -> Answer<Executed> {
         let delivery = Delivered { lane, ..self.delivery(hint) };

@@ -426,6 +426,24 @@ fn a_run_handed_back_is_free_at_once_and_not_one_step_closer_to_poison() {
     assert_eq!(amo.state, State::Failed { at: at(5), why: Failure::Lost });
 }
 
+/// Removed: it is free at once each time. A worker that can do nothing with it took it and gave it back as fast as it could ask.
+#[test]
+fn a_run_handed_back_three_times_in_a_row_rests_for_half_a_minute() {
+    let handed_back = |run: &Run, now| {
+        let back = run.after(&Event::HandBack { fence: run.fence, terms: &terms() }, now).unwrap();
+        let State::Scheduled { due } = back.state else { panic!("{:?}", back.state) };
+        (back, due)
+    };
+    let (first, once) = handed_back(&running(), at(1));
+    let (second, twice) = handed_back(&claim(&first, BOB, &terms(), at(2)).unwrap(), at(3));
+    let (third, thrice) = handed_back(&claim(&second, BOB, &terms(), at(4)).unwrap(), at(5));
+    assert_eq!([once, twice, thrice], [at(1), at(3), at(5) + HANDED_AROUND]);
+
+    let tried = finish(&claim(&third, BOB, &terms(), at(40)).unwrap(), failure(), &terms(), at(41));
+    let (_, again) = handed_back(&claim(&tried, BOB, &terms(), at(4000)).unwrap(), at(4001));
+    assert_eq!(again, at(4001), "one of them had an end of its own");
+}
+
 #[test]
 fn a_run_that_was_not_called_is_free_at_once_also_where_it_may_run_once_at_the_most() {
     let not_called = |run: &Run| run.after(&Event::NotCalled { fence: 1 }, at(5)).unwrap();

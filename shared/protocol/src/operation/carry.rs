@@ -15,6 +15,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use super::AT_ONCE;
 use super::acts::{act_on_job, act_on_run};
 use super::erase as erasing;
 use super::find::find;
@@ -23,10 +24,9 @@ use crate::chain::followed::Followed;
 use crate::lookup::{job_of, know};
 use crate::timers::promise::{erase, move_to};
 
-/// How long one look goes on with one operation: others of its shard wait for it.
-const LOOK_LASTS: Duration = Duration::from_secs(20);
-/// Things acted on at once: a step of fifty takes as long as seven of them.
-const AT_ONCE: usize = 8;
+/// How long one look goes on with one operation: others of its shard wait for it, and a sweep that begins it at its end leaves twenty seconds for it,
+/// the last step among them.
+const LOOK_LASTS: Duration = Duration::from_secs(10);
 
 /// How far an operation was carried on.
 pub struct Carried {

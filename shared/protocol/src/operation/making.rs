@@ -6,6 +6,9 @@
 //! Rule **one key**: the key of the run follows from the occurrence. Another is taken only where a run under the one before it is over without having
 //! begun.
 
+use std::future::ready;
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{Origin, RunKey};
@@ -23,6 +26,7 @@ use minutehand_io::events::SPOKEN_FOR;
 use minutehand_io::store::{Put, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use super::AT_ONCE;
 use crate::born::{born, on_record_since, quota_bound};
 use crate::chain::followed::Followed;
 use crate::chain::passing_over::{ensure_successor, skip};
@@ -165,10 +169,9 @@ pub(super) async fn withdraw<D: Ports>(ports: &D, operation: &Operation) -> Resu
     let page = ports.store().list::<Run>(&operation.tenant, within, before, OPERATION_LOOKS).await?.items;
     let is_last = page.len() < OPERATION_LOOKS;
     let last = page.last().map(|run| run.key);
-    let mut withdrawn = 0;
-    for run in page.into_iter().filter(|run| run.key.origin == Origin::Backfill && operation.has_made(run)) {
-        withdrawn += u64::from(was_withdrawn(ports, operation, run).await?);
-    }
+    let its_own = page.into_iter().filter(|run| run.key.origin == Origin::Backfill && operation.has_made(run));
+    let each = stream::iter(its_own.map(|run| was_withdrawn(ports, operation, run))).buffer_unordered(AT_ONCE);
+    let withdrawn = each.try_fold(0, |sum, was| ready(Ok(sum + u64::from(was)))).await?;
     Ok((withdrawn, if is_last { Position::End } else { Position::Made { before: last } }))
 }
 

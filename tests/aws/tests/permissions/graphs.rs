@@ -44,8 +44,8 @@ async fn cancelled(stage: &Stage, workflow: &str, holder: &str) -> String {
     next
 }
 
-/// The sweeper finds a question whose time is up and whose hint was lost: it closes its edge, ends the run, gives the place back. The
-/// first run in the line was ended with its caller: the sweeper, which walks the line to tell the next of the place, takes it out.
+/// The sweeper finds a question whose time is up and whose hint was lost: it closes its edge, ends the run, gives the place back and tells the next in the
+/// line. The first in it was ended with its caller, and has left it.
 async fn unanswered(stage: &Stage, workflow: &str, holder: &str) {
     let outer = made(stage, &json!({"name": "calling", "tasks": [inner(workflow)]})).await;
     let caller = run(stage, &outer).await;

@@ -117,6 +117,27 @@ fn a_call_behind_a_slow_hook_takes_what_its_secret_says_then_or_is_handed_back()
     assert_eq!(stage.state(60), "succeeded");
 }
 
+/// The executor must go away while it asks a hook whether to call.
+///
+/// Removed (`left-before-the-call`): the run is handed back as if it had been called, which one that may run once does not survive.
+#[test]
+fn who_leaves_while_a_hook_is_asked_has_not_called() {
+    let asks = Some((Telling { takes: 10_000, ..Telling::LETS }, OnError::Fail));
+    let stage = Stage::new(Wish { delivery: Delivery::AtMostOnce, asks, ..Wish::once(60) }, []);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(60);
+
+    let first = stage.execute_until(60, "executor", &hint, 63);
+    stage.play_to(65);
+    stage.execute(66, "another", &hint);
+    stage.play_to(120);
+
+    assert_eq!(first.given(), Executed::GaveUp);
+    assert_eq!((stage.starts(), stage.state(60)), (vec![(60, 76)], "succeeded".to_owned()));
+}
+
 /// What the executor cannot read at first it reads two seconds later, and the run has had one attempt.
 fn costs_no_attempt(stage: &Stage) {
     stage.lose_hints(0..300);

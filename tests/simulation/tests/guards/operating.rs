@@ -2,6 +2,7 @@
 
 use minutehand_domain::job::{Change, Status};
 use minutehand_domain::operation::{Order, State};
+use minutehand_domain::run::State as Ended;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, sleeps_before};
 
@@ -180,6 +181,26 @@ fn a_run_whose_backfill_was_cancelled_is_not_begun() {
 
     assert!(!stage.begun().contains(&-60), "{:?}", stage.begun());
     assert_eq!(stage.operations()[0].state, State::Cancelled);
+}
+
+/// A sweep leaves a look twenty seconds: who cancels a backfill of eight runs waits five seconds for each of them.
+///
+/// Removed (`withdraws-side-by-side`): one is cancelled behind the other. That took forty seconds.
+#[test]
+fn the_runs_of_a_cancelled_backfill_are_withdrawn_side_by_side() {
+    let slow = (1..=8).map(|nth| Line { nth, ..sleeps_before("boss", "put_run", 5) });
+    let stage = Stage::new(each_minute(), slow);
+    stage.create(0, "creator");
+    stage.lose_hints(0..100);
+    stage.backfill(10, "asker", -480..0);
+    stage.order(20, "boss", Order::Cancel);
+    let is_cancelled =
+        |instant: i64| stage.made(instant).iter().all(|run| matches!(run.state, Ended::Cancelled { .. }));
+
+    stage.play_to(24);
+    assert!(!minutes(-480..0).into_iter().any(is_cancelled), "the boss is slow");
+    stage.play_to(29);
+    assert!(minutes(-480..0).into_iter().all(is_cancelled));
 }
 
 /// An occurrence that is overdue, and that nobody has decided about: its schedule may still start it.

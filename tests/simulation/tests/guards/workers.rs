@@ -3,8 +3,8 @@
 use minutehand_domain::body::Body;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::job::Change;
-use minutehand_domain::run::Outcome;
 use minutehand_domain::run::effect::Answer;
+use minutehand_domain::run::{Outcome, Refusal};
 use minutehand_domain::timer::TimerKey;
 use minutehand_protocol::run::finish::Finished;
 use minutehand_protocol::run::lease::Said;
@@ -80,6 +80,28 @@ fn an_answer_of_who_had_the_run_before_changes_nothing() {
     assert!(matches!(late.given(), Said::Refused(..)), "{:?}", late.given());
     assert!(matches!(good.given(), Said::Taken(_)), "{:?}", good.given());
     assert_eq!((stage.state(60), stage.run(60).map(|run| run.fence)), ("succeeded".to_owned(), Some(2)));
+}
+
+/// It was said twice at once, and the first to say it is the slower one.
+///
+/// Removed (`refused-by-what-stands`): whoever was slower is not told what the run is by then.
+#[test]
+fn who_says_it_second_is_told_of_the_run_as_the_first_has_left_it() {
+    let stage = Stage::new(by_a_worker(Wish::once(60)), [sleeps_before("slow", "put_run", 5)]);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..600);
+    let worker = stage.take(66, "worker");
+    stage.play_to(67);
+    let has = worker.given().remove(0);
+    let slow = stage.complete(68, "slow", &has);
+    let quick = stage.complete(69, "quick", &has);
+    stage.play_to(600);
+
+    assert!(matches!(quick.given(), Said::Taken(_)), "{:?}", quick.given());
+    match slow.given() {
+        Said::Refused(why, run) => assert_eq!((why, run.is_finished()), (Refusal::Finished, true)),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// What its holder said slowly does not replace what the next one has kept.
