@@ -166,15 +166,19 @@ export class Alarms extends Construct {
       return [measured.of(name, 'Sum', minutes(15), 'api'), measured.of(name, 'Sum', minutes(15), 'sweeper'), measured.of(name, 'Sum', minutes(15), 'executor', 'high')];
     });
     this.alarm('NotificationsFailing', 'ticket', 'Messages of notifications were given up', { metric: combined(unheard, minutes(15), 'given up'), above: 0 });
-    // What workers carry out ends in the API. Apart, as CloudWatch learns what is usual of ten metrics and expressions together at most.
+    // What workers carry out ends in the API. In three parts, as CloudWatch learns what is usual of ten metrics and expressions together at most.
     const called = (word: string) => measured.byPriority(`runs_total.${word}`, 'Sum', minutes(60));
     const pulled = (word: string) => [measured.of(`runs_total.${word}`, 'Sum', minutes(60), 'api')];
-    this.whole('FailuresUnusual', 'ticket', 'More runs fail than in the weeks before', [this.unusual('Called', called), this.unusual('Pulled', pulled)]);
+    this.whole('FailuresUnusual', 'ticket', 'More runs fail than in the weeks before', [
+      this.unusual('Called', called('failed'), called('succeeded')),
+      this.unusual('Unanswered', called('timed_out'), called('succeeded')),
+      this.unusual('Pulled', [...pulled('failed'), ...pulled('timed_out')], pulled('succeeded')),
+    ]);
   }
 
   /** Where none failed for weeks two are unusual, and nothing to look at: so a share is asked for as well. */
-  private unusual(whose: string, ended: (word: string) => IMetric[]): IAlarmRule {
-    const share = failedOf(ended('failed'), ended('succeeded'), minutes(60));
+  private unusual(whose: string, failed: readonly IMetric[], succeeded: readonly IMetric[]): IAlarmRule {
+    const share = failedOf(failed, succeeded, minutes(60));
     const band = this.band(`FailuresUnusual${whose}Band`, `FailuresUnusual-${whose}Band`, partOf('FailuresUnusual'), share, 2);
     const some = this.part('FailuresUnusual', `${whose}Some`, { metric: share, above: 5, of: 2, bad: 2 });
     return AlarmRule.allOf(AlarmRule.fromAlarm(band, AlarmState.ALARM), some);
