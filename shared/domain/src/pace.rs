@@ -32,9 +32,6 @@ const KNOWN: Duration = Duration::from_secs(15 * 60);
 pub const CORRUPT: Duration = Duration::from_secs(3600);
 /// How long something of a later release is put off: each pass meets it within its horizon, and no bucket waits for it.
 pub const LATER: Duration = HORIZON;
-/// How long after an end whoever that may concern is waited for whose rule a later release wrote: longer than a roll-out takes. Each end of that tenant is looked at
-/// each minute meanwhile, which a release that was taken back must not cost for ever.
-pub const LATER_RULE: Duration = Duration::from_secs(3600);
 /// For how long after its bucket a timer may go on to be looked at that settles much: a look settles a hundred things and comes again in a
 /// second. What it settles does not expire in the meantime.
 pub const SETTLING: Duration = Duration::from_secs(3600);

@@ -29,22 +29,8 @@ pub struct Rules {
     are_none: bool,
 }
 
-/// What was read of a tenant, and when.
-type Known = (Arc<TenantRules>, Moment);
-
-/// A tenant's rules. One that is corrupt tells nothing, and keeps none beside it from telling.
-#[derive(Debug, Default)]
-pub struct TenantRules {
-    pub rules: Vec<Rule>,
-    /// That others are there which a later release wrote: nobody here knows whom they tell.
-    pub later: Option<Fault>,
-}
-
-impl TenantRules {
-    fn are_none(&self) -> bool {
-        self.rules.is_empty() && self.later.is_none()
-    }
-}
+/// A tenant's rules, and when they were read.
+type Known = (Arc<[Rule]>, Moment);
 
 impl Rules {
     /// Those of a deployment in which nobody makes any: nothing is read.
@@ -54,33 +40,30 @@ impl Rules {
 
     /// Whether it is known, and no read needed, that a tenant has none.
     pub fn knows_none(&self, tenant: &Tenant, now: Moment) -> bool {
-        self.are_none || self.remembered(tenant, now).is_some_and(|known| known.are_none())
+        self.are_none || self.remembered(tenant, now).is_some_and(|rules| rules.is_empty())
     }
 
-    /// A tenant's rules. Where they cannot be read nobody knows whom an end concerns: it is the caller's to ask again.
-    pub async fn of<S: Store>(&self, store: &S, tenant: &Tenant, now: Moment) -> Result<Arc<TenantRules>, Fault> {
+    /// A tenant's rules. Where they cannot be read nobody knows whom an end concerns: it is the caller's to ask again. One that cannot be
+    /// read tells nothing, and keeps none beside it from telling.
+    pub async fn of<S: Store>(&self, store: &S, tenant: &Tenant, now: Moment) -> Result<Arc<[Rule]>, Fault> {
         if self.are_none {
-            return Ok(Arc::default());
+            return Ok(Arc::from([]));
         }
         match self.remembered(tenant, now) {
-            Some(known) => Ok(known),
+            Some(rules) => Ok(rules),
             None => self.read(store, tenant, now).await,
         }
     }
 
     /// The same, as they stand now.
-    pub async fn read<S: Store>(&self, store: &S, tenant: &Tenant, now: Moment) -> Result<Arc<TenantRules>, Fault> {
+    pub async fn read<S: Store>(&self, store: &S, tenant: &Tenant, now: Moment) -> Result<Arc<[Rule]>, Fault> {
         let page = Box::pin(store.list::<Rule>(tenant, (), None, AT_MOST)).await?;
-        let mut later = None;
-        for left in page.unreadable {
+        for left in &page.unreadable {
             tracing::error!(key = left.key, why = %left.why, "a notification that cannot be read tells nothing");
-            if matches!(left.why, Fault::Later { .. }) {
-                later = Some(left.why);
-            }
         }
-        let known = Arc::new(TenantRules { rules: page.items, later });
-        self.remember(tenant, &known, now);
-        Ok(known)
+        let rules: Arc<[Rule]> = page.items.into();
+        self.remember(tenant, &rules, now);
+        Ok(rules)
     }
 
     /// Of a tenant whose rules this process has just changed.
@@ -88,19 +71,19 @@ impl Rules {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(tenant);
     }
 
-    fn remembered(&self, tenant: &Tenant, now: Moment) -> Option<Arc<TenantRules>> {
+    fn remembered(&self, tenant: &Tenant, now: Moment) -> Option<Arc<[Rule]>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (read, at) = known.get(tenant)?;
-        let keeps = if read.are_none() { NO_RULES_READ_AGAIN } else { RULES_READ_AGAIN };
-        (now >= *at && now.since(*at) < keeps).then(|| Arc::clone(read))
+        let (rules, at) = known.get(tenant)?;
+        let keeps = if rules.is_empty() { NO_RULES_READ_AGAIN } else { RULES_READ_AGAIN };
+        (now >= *at && now.since(*at) < keeps).then(|| Arc::clone(rules))
     }
 
-    fn remember(&self, tenant: &Tenant, read: &Arc<TenantRules>, now: Moment) {
+    fn remember(&self, tenant: &Tenant, rules: &Arc<[Rule]>, now: Moment) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= TENANTS && !known.contains_key(tenant) {
             known.clear();
         }
-        known.insert(tenant.clone(), (Arc::clone(read), now));
+        known.insert(tenant.clone(), (Arc::clone(rules), now));
     }
 }
 
@@ -144,18 +127,16 @@ mod tests {
     async fn rules_are_read_again_when_they_are_old_or_forgotten() {
         let (store, rules, tenant) = (MemoryStore::in_memory(), Rules::default(), Tenant::new("acme").unwrap());
 
-        let of = async |tenant: &Tenant, at| rules.of(&store, tenant, at).await.unwrap().rules.len();
-
-        let before = of(&tenant, NOW).await;
+        let before = rules.of(&store, &tenant, NOW).await.unwrap().len();
         let rule = rule(&tenant);
         let put = store.put(&tenant, rule.name.clone(), &rule, Guard::Absent).await.unwrap();
-        let meanwhile = of(&tenant, NOW + NO_RULES_READ_AGAIN / 2).await;
+        let meanwhile = rules.of(&store, &tenant, NOW + NO_RULES_READ_AGAIN / 2).await.unwrap().len();
         let knows_none = rules.knows_none(&tenant, NOW + NO_RULES_READ_AGAIN / 2);
-        let after = of(&tenant, NOW + NO_RULES_READ_AGAIN).await;
+        let after = rules.of(&store, &tenant, NOW + NO_RULES_READ_AGAIN).await.unwrap().len();
         rules.forget(&tenant);
-        let forgotten = of(&tenant, NOW).await;
-        let another = of(&Tenant::new("other").unwrap(), NOW).await;
-        let of_none = Rules::none().of(&store, &tenant, NOW).await.unwrap().rules.len();
+        let forgotten = rules.of(&store, &tenant, NOW).await.unwrap().len();
+        let another = rules.of(&store, &Tenant::new("other").unwrap(), NOW).await.unwrap().len();
+        let of_none = Rules::none().of(&store, &tenant, NOW).await.unwrap().len();
 
         assert!(put.is_written() && knows_none);
         assert_eq!([before, meanwhile, after, forgotten, another, of_none], [0, 0, 1, 1, 0, 0]);

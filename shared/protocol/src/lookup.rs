@@ -52,13 +52,10 @@ async fn is_withdrawn<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     Ok(seen.and_then(|seen| seen.item.operation()).is_some_and(|operation| !operation.wants_its_runs()))
 }
 
-/// The rule of notifications of this id, as it stands now. It may be one of those that a later release wrote: then nobody here may say that it is gone.
+/// The rule of notifications of this id, as it stands now.
 pub async fn rule_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Rule>, Fault> {
-    let read = ports.rules().read(ports.store(), tenant, ports.clock().now()).await?;
-    match (read.rules.iter().find(|rule| rule.id == id), &read.later) {
-        (None, Some(later)) => Err(later.clone()),
-        (rule, _) => Ok(rule.cloned()),
-    }
+    let rules = ports.rules().read(ports.store(), tenant, ports.clock().now()).await?;
+    Ok(rules.iter().find(|rule| rule.id == id).cloned())
 }
 
 /// For how long the oldest of everybody's dead letters has been one, at most: since its run was to begin. Zero where there is none.

@@ -45,8 +45,8 @@ pub async fn tell<D: Ports>(ports: &D, run: &Run) -> bool {
 }
 
 async fn tell_all<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
-    let read = ports.rules().of(ports.store(), &run.tenant, ports.clock().now()).await?;
-    let told = read.rules.iter().flat_map(|rule| rule.tells(run).into_iter().map(move |told| (rule, told)));
+    let rules = ports.rules().of(ports.store(), &run.tenant, ports.clock().now()).await?;
+    let told = rules.iter().flat_map(|rule| rule.tells(run).into_iter().map(move |told| (rule, told)));
     let told: Vec<(&Rule, Told)> = told.collect();
     let mut known = Known::default();
     for (rule, told) in told {
@@ -55,15 +55,7 @@ async fn tell_all<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
             put_down(ports, rule, &entry).await?;
         }
     }
-    match &read.later {
-        Some(later) if waits_for_a_later_release(run, ports.clock().now()) => Err(later.clone()),
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// Whoever is to be told by a rule that nobody here can read is told by a process of the later release. What goes on is told of again by its end.
-fn waits_for_a_later_release(run: &Run, now: Moment) -> bool {
-    run.finished_at().is_some_and(|ended| now.since(ended) < pace::LATER_RULE)
+    Ok(())
 }
 
 /// What was read for one end, for all rules.

@@ -53,12 +53,7 @@ impl Stage {
 
     /// Writes a rule, over what stands there.
     pub fn write_rule(&self, at: i64, rule: Rule) -> Answer<()> {
-        self.write_rule_as(at, "operator", rule)
-    }
-
-    /// The same by somebody else, who may be of another release.
-    pub fn write_rule_as(&self, at: i64, who: &'static str, rule: Rule) -> Answer<()> {
-        self.act(at, who, move |ports| async move {
+        self.act(at, "operator", move |ports| async move {
             let seen = ports.store().get::<Rule>(&rule.tenant, rule.name.clone()).await?;
             let guard = seen.map_or(Guard::Absent, |seen| seen.guard());
             let put = ports.store().put(&rule.tenant, rule.name.clone(), &rule, guard).await?;

@@ -219,39 +219,6 @@ fn an_end_is_told_when_rules_can_be_read_again() {
     assert_eq!(stage.state(10), "failed: error");
 }
 
-/// A roll-out has just begun: a process of the later release takes the rule, all others are of the earlier one until 400.
-///
-/// Removed (`notify-waits-for-a-later-release`): a rule that cannot be read is none. It was told to nobody.
-#[test]
-fn an_end_is_told_by_a_rule_of_a_later_release_when_that_is_everywhere() {
-    let stage = Stage::new(failing(), []);
-    let rule = stage.rule();
-    stage.roll_out(["operator"], 400);
-    stage.write_rule(0, rule.clone());
-    stage.create(0, "creator");
-    stage.sweep_each_minute(0..900);
-    stage.play_to(900);
-
-    is_told_once(&stage, &rule);
-}
-
-/// The rule is written anew by a process of the later release while its window runs, and whoever is to make the message is of the earlier one.
-///
-/// Removed (`rule-of-a-later-release-is-there`): a rule that cannot be read is gone. It was on record as cancelled, and told to nobody.
-#[test]
-fn a_message_waits_for_its_rule_that_a_later_release_wrote() {
-    let stage = Stage::new(failing(), []);
-    let rule = stage.rule();
-    stage.roll_out(["later"], 400);
-    stage.write_rule(0, rule.clone());
-    stage.write_rule_as(30, "later", rule.clone());
-    stage.create(0, "creator");
-    stage.sweep_each_minute(0..900);
-    stage.play_to(900);
-
-    is_told_once(&stage, &rule);
-}
-
 /// Nobody claims it, and it is too late when somebody looks; who records that dies with the record just written.
 ///
 /// Removed (`notify-missed`): whoever records that an occurrence was missed tells nobody. It was told to nobody.
