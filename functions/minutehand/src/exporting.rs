@@ -7,7 +7,7 @@ use minutehand_io::Ports;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::metrics::Measure;
-use minutehand_otel::{ExportError, Exporter, Exporting, Identity, Settings};
+use minutehand_otel::{Exporter, Exporting, Identity, Settings};
 
 use crate::arguments::Serve;
 use crate::host::{Drained, stop_signal};
@@ -27,7 +27,7 @@ pub(crate) fn exporter(options: &Serve, dropped: Arc<dyn Measure>) -> Result<Opt
     let service = "minutehand".to_owned();
     let identity = Identity { service, instance: SystemChance.number(), now: || SystemClock.now() };
     match Exporter::new(settings, identity, dropped) {
-        Err(why @ ExportError::Unbuilt) if asked.is_none() => {
+        Err(why) if asked.is_none() => {
             tracing::warn!(%why, "OTEL_EXPORTER_OTLP_ENDPOINT is set, and nothing is exported");
             Ok(None)
         }

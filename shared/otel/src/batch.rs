@@ -70,13 +70,12 @@ impl Drop for Batch {
     }
 }
 
-/// As the collector says; else longer with each try, and not at once with all the others, who lost the same collector.
+/// Longer with each try, and not at once with all the others, who lost the same collector; and not before the collector says: by a clock that is behind it
+/// may say at once.
 fn wait_before_another_try(tries: u32, after: Option<Duration>, spread: u64) -> Duration {
-    after.unwrap_or_else(|| {
-        let longest = (FIRST_WAIT * 2_u32.saturating_pow(tries - 1)).min(LONGEST_WAIT);
-        let part = u32::try_from(spread.rotate_left(tries * 11) % 1000).expect("less than a thousand");
-        longest / 2 + longest / 2 * part / 1000
-    })
+    let longest = (FIRST_WAIT * 2_u32.saturating_pow(tries - 1)).min(LONGEST_WAIT);
+    let part = u32::try_from(spread.rotate_left(tries * 11) % 1000).expect("less than a thousand");
+    after.unwrap_or_default().max(longest / 2 + longest / 2 * part / 1000)
 }
 
 #[cfg(test)]
@@ -221,6 +220,7 @@ pub(crate) mod tests {
         assert!(instances.iter().all(|wait| (FIRST_WAIT / 2..=FIRST_WAIT).contains(wait)), "{instances:?}");
         let different: std::collections::BTreeSet<&Duration> = instances.iter().collect();
         assert!(different.len() > 20, "{instances:?}");
-        assert_eq!(wait_before_another_try(9, Some(Duration::from_secs(3)), 7), Duration::from_secs(3));
+        assert_eq!(wait_before_another_try(2, Some(Duration::from_secs(3)), 7), Duration::from_secs(3));
+        assert_eq!(wait_before_another_try(2, Some(Duration::ZERO), 7), wait_before_another_try(2, None, 7));
     }
 }

@@ -109,7 +109,10 @@ impl Task {
             tokio::select! {
                 biased;
                 () = leaving.told() => break,
-                _at = ticks.tick() => self.send_metrics(leaving, reading).await,
+                _at = ticks.tick() => {
+                    self.send_metrics(leaving, reading).await;
+                    ticks.reset(); // a collector that takes an interval to answer would else never be sent a span
+                }
                 spans = self.waiting.batch() => self.send_spans(spans, leaving).await,
             }
         }

@@ -1,8 +1,8 @@
 //! The flusher of a function: what an invocation made is sent at its end, since the process is frozen then. It takes half a second at most, and no
-//! invocation fails by it.
+//! invocation fails by it. A collector that took all of it is left alone for a while: what waits for it meanwhile is kept as far as there is room.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
 use minutehand_io::metrics::{Measure, Metric};
@@ -24,6 +24,8 @@ use crate::{ExportError, Identity, points, spans};
 
 /// How long an invocation waits for the collector. It is paid for, and of the API somebody waits for it.
 const FLUSH: Duration = Duration::from_millis(500);
+/// How long a collector is left alone that did not answer in time: each invocation would else be half a second longer, and all that waits for its turn later.
+const REST: Duration = Duration::from_secs(30);
 
 pub struct Flusher {
     collector: Collector,
@@ -34,6 +36,8 @@ pub struct Flusher {
     dropped: Arc<Dropped>,
     identity: Identity,
     deadline: Duration,
+    rest: Duration,
+    rests_until: Lock<Option<Instant>>,
 }
 
 /// What is measured goes where it went, and is told to the collector too.
@@ -66,6 +70,8 @@ impl Flusher {
             dropped,
             identity,
             deadline,
+            rest: REST,
+            rests_until: Lock::default(),
         })
     }
 
@@ -79,11 +85,22 @@ impl Flusher {
         self.measured.clone()
     }
 
-    /// Sends what there is, or drops and counts it: then it is the next invocation's to tell of.
+    /// Sends what there is. What is under way when the time is over is dropped and counted, which is the next invocation's to tell of.
     pub async fn flush(&self) {
+        if self.rests() {
+            return;
+        }
         let until = Instant::now() + self.deadline;
         let all = async { tokio::join!(self.flush_spans(until), self.flush_metrics(until)) };
         let _too_late_is_counted = timeout_at(until, all).await;
+        if Instant::now() >= until {
+            *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + self.rest);
+        }
+    }
+
+    fn rests(&self) -> bool {
+        let until = *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
     }
 
     async fn flush_spans(&self, until: Instant) {
@@ -122,8 +139,6 @@ impl fmt::Debug for Flusher {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex as Lock;
-
     use minutehand_io::metrics::{ATTEMPTS, TELEMETRY_DROPPED};
     use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
     use prost::Message as _;
@@ -186,6 +201,7 @@ mod tests {
     async fn a_collector_that_hangs_costs_an_invocation_half_a_second_and_is_told_of() {
         let stub = Stub::saying(vec![Said::Nothing; 2]).await;
         let (mut flusher, heard) = flusher(&stub);
+        flusher.rest = Duration::ZERO;
         flusher.sink().add(&ATTEMPTS, &[], 1.0);
         flusher.spans().ended(span());
         let begin = std::time::Instant::now();
@@ -198,5 +214,26 @@ mod tests {
         flusher.deadline = PATIENCE;
         flusher.flush().await;
         assert_eq!(named(stub.seen().pop().unwrap()), [TELEMETRY_DROPPED.name], "the next one tells of it");
+    }
+    /// Removed: a collector that did not answer is asked again at once. Each invocation took half a second longer, and with few of them at once all
+    /// that waited for its turn came later and later.
+    #[tokio::test]
+    async fn a_collector_that_hangs_is_left_alone_for_a_while_and_nothing_of_that_time_is_lost() {
+        let stub = Stub::saying(vec![Said::Nothing; 1]).await;
+        let (mut flusher, heard) = flusher(&stub);
+        flusher.sink().add(&ATTEMPTS, &[], 1.0);
+        flusher.flush().await;
+        let asked = stub.seen().len();
+
+        flusher.deadline = PATIENCE;
+        flusher.sink().add(&ATTEMPTS, &[], 1.0);
+        flusher.spans().ended(span());
+        flusher.flush().await;
+        assert_eq!(stub.seen().len(), asked, "it rests");
+        *flusher.rests_until.lock().unwrap() = None;
+        flusher.flush().await;
+
+        assert_eq!(stub.seen().len(), asked + 2);
+        assert_eq!(heard.of(TELEMETRY_DROPPED.name), "1", "what it was asked to take when it hung");
     }
 }
