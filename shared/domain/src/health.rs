@@ -56,13 +56,9 @@ pub struct Durations {
 }
 
 impl Health {
-    /// `newest`: the job's records whose instant has come, newest first, as many of them as there are or [`HEALTH_RUNS`].
-    pub fn of(job: &Job, newest: &[Run], now: Moment) -> Self {
-        Self::beside(job, newest, &[], now)
-    }
-
-    /// The same where these occurrences have records that nobody can read: something became of each, and maybe of what lies before the next one.
-    pub fn beside(job: &Job, newest: &[Run], unread: &[Moment], now: Moment) -> Self {
+    /// `newest`: the job's records whose instant has come, newest first, as many of them as there are or [`HEALTH_RUNS`]. `unread`: occurrences with records
+    /// that nobody can read. Something became of each, and maybe of what lies before the next one.
+    pub fn of(job: &Job, newest: &[Run], unread: &[Moment], now: Moment) -> Self {
         let newest = &newest[..newest.len().min(HEALTH_RUNS)];
         let verdicts = || newest.iter().filter_map(succeeded);
         let ended = newest.iter().filter(|run| run.is_finished());

@@ -44,7 +44,7 @@ impl Newest {
     pub(crate) async fn judged<D: Ports>(&self, ports: &D, job: &Job, now: Moment) -> Result<Health, Fault> {
         let mut unread = Vec::new();
         loop {
-            let health = Health::beside(job, &self.runs, &unread, now);
+            let health = Health::of(job, &self.runs, &unread, now);
             match health.overdue_since {
                 Some(_) if !self.is_whole => return Ok(Health { overdue_since: None, ..health }),
                 Some(t) if unread.len() < self.corrupt && is_corrupt(ports, job, t).await? => unread.push(t),

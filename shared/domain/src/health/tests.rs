@@ -23,6 +23,11 @@ fn job(plan: &Plan) -> Job {
     Job::new(Tenant::new("t").unwrap(), JOB, schedule, Definition::default(), 0, START)
 }
 
+/// Where everything can be read.
+fn health_of(job: &Job, newest: &[Run], now: Moment) -> Health {
+    Health::of(job, newest, &[], now)
+}
+
 /// At 60, 120, 180 …
 fn each_minute() -> Job {
     job(&Plan { every_seconds: Some(60), ..Plan::default() })
@@ -95,7 +100,7 @@ fn what_succeeded_failed_or_timed_out_is_judged_and_nothing_else() {
         (&[skip, success, cancel, success], Some(1.0), 0),
     ];
     for (ends, rate, failures) in cases {
-        let health = Health::of(&on_demand(), &history(ends), at(100_000));
+        let health = health_of(&on_demand(), &history(ends), at(100_000));
 
         let told = (health.success_rate(), health.consecutive_failures);
         assert_eq!(told, (rate, failures), "{:?}", health.outcomes);
@@ -104,16 +109,16 @@ fn what_succeeded_failed_or_timed_out_is_judged_and_nothing_else() {
 
 #[test]
 fn outcomes_are_the_newest_thirty_that_ended_newest_first() {
-    let health = Health::of(&on_demand(), &history(&[running, failure, skip, cancel, time_out, success]), at(600));
+    let health = health_of(&on_demand(), &history(&[running, failure, skip, cancel, time_out, success]), at(600));
     assert_eq!(health.outcomes, ["failed", "skipped", "cancelled", "timed_out", "succeeded"]);
 
-    let long = Health::of(&on_demand(), &all(success, 60), at(100_000));
+    let long = health_of(&on_demand(), &all(success, 60), at(100_000));
     assert_eq!((long.outcomes.len(), long.judged), (30, 60));
 }
 
 #[test]
 fn nothing_beyond_the_newest_hundred_is_looked_at() {
-    let health = Health::of(&on_demand(), &all(failure, 130), at(100_000));
+    let health = health_of(&on_demand(), &all(failure, 130), at(100_000));
 
     assert_eq!((health.judged, health.consecutive_failures), (100, 100), "at least so many");
 }
@@ -123,7 +128,7 @@ fn a_failure_that_was_made_good_is_a_failure_and_a_success() {
     let redriven = ended(Run { key: RunKey::redrive(JOB, at(500), 7), ..due(500) }, 1000, success);
     let tried_thrice = ended(Run { fence: 3, ..due(60) }, 90_000, success);
 
-    let health = Health::of(&on_demand(), &[redriven, ended(due(120), 0, failure), tried_thrice], at(600));
+    let health = health_of(&on_demand(), &[redriven, ended(due(120), 0, failure), tried_thrice], at(600));
 
     assert_eq!((health.succeeded, health.judged, health.consecutive_failures), (2, 3, 0));
 }
@@ -132,10 +137,10 @@ fn a_failure_that_was_made_good_is_a_failure_and_a_success() {
 fn the_last_success_is_the_one_that_ended_last() {
     let long = ended(due(60), 3_600_000, success);
 
-    let health = Health::of(&on_demand(), &[ended(due(180), 0, failure), ended(due(120), 0, success), long], at(9_000));
+    let health = health_of(&on_demand(), &[ended(due(180), 0, failure), ended(due(120), 0, success), long], at(9_000));
 
     assert_eq!((health.last_success_at, health.consecutive_failures), (Some(at(3_660)), 1));
-    assert_eq!(Health::of(&on_demand(), &history(&[failure]), at(600)).last_success_at, None);
+    assert_eq!(health_of(&on_demand(), &history(&[failure]), at(600)).last_success_at, None);
 }
 
 #[test]
@@ -152,19 +157,19 @@ fn durations_are_of_what_succeeded_and_by_nearest_rank() {
         (took(&[4, 1, 3, 2]), Some([2, 4, 4])),
         (took(&hundred), Some([50, 95, 99])),
     ] {
-        let health = Health::of(&on_demand(), &runs, at(100_000));
+        let health = health_of(&on_demand(), &runs, at(100_000));
 
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap();
         let told = health.durations.map(|Durations { p50, p95, p99 }| [p50, p95, p99].map(millis));
         assert_eq!(told, expected);
     }
     let never_begun = Run { state: success(at(60)), ..due(60) };
-    assert_eq!(Health::of(&on_demand(), &[never_begun], at(600)).durations, None, "nobody knows when it began");
+    assert_eq!(health_of(&on_demand(), &[never_begun], at(600)).durations, None, "nobody knows when it began");
 }
 
 #[test]
 fn an_occurrence_is_overdue_that_has_not_begun_thirty_seconds_after_it_was_due() {
-    let overdue = |job: &Job, runs: &[Run], now: Moment| Health::of(job, runs, now).overdue_since;
+    let overdue = |job: &Job, runs: &[Run], now: Moment| health_of(job, runs, now).overdue_since;
     let line = Moment::from_millis(at(90).millis() - 1);
     let waiting = Run { state: State::Waiting(Waiting::Slot { since: at(60) }), ..due(60) };
     let put_off = Run { state: State::Scheduled { due: at(400) }, ..due(60) };
@@ -191,7 +196,7 @@ fn an_occurrence_is_overdue_that_has_not_begun_thirty_seconds_after_it_was_due()
 
 #[test]
 fn a_record_that_nobody_can_read_may_speak_for_what_lies_before_the_next_one() {
-    let overdue = |unread: &[Moment], runs: &[Run]| Health::beside(&each_minute(), runs, unread, at(200)).overdue_since;
+    let overdue = |unread: &[Moment], runs: &[Run]| Health::of(&each_minute(), runs, unread, at(200)).overdue_since;
 
     assert_eq!(overdue(&[at(60), at(120)], &[]), None);
     assert_eq!(overdue(&[at(60)], &[]), Some(at(120)));
@@ -212,7 +217,7 @@ fn a_job_with_nothing_to_begin_is_not_overdue() {
         ("deleted", &deleted, at(300), None),
         ("on demand", &on_demand(), at(300), None),
     ] {
-        assert_eq!(Health::of(job, &[], now).overdue_since, since, "{told}");
+        assert_eq!(health_of(job, &[], now).overdue_since, since, "{told}");
     }
 }
 
@@ -222,10 +227,10 @@ fn the_last_occurrence_of_all_is_missed_as_any_other() {
     let twice = job(&Plan { every_seconds: Some(60), max_fires: Some(2), ..Plan::default() });
 
     assert!(once.is_completed(at(600)) && twice.is_completed(at(600)));
-    assert_eq!(Health::of(&once, &[], at(600)).overdue_since, Some(at(60)));
-    assert_eq!(Health::of(&once, &[ended(due(60), 0, success)], at(600)).overdue_since, None);
-    assert_eq!(Health::of(&twice, &history(&[success]), at(600)).overdue_since, Some(at(120)));
-    assert_eq!(Health::of(&twice, &all(success, 2), at(600)).overdue_since, None);
+    assert_eq!(health_of(&once, &[], at(600)).overdue_since, Some(at(60)));
+    assert_eq!(health_of(&once, &[ended(due(60), 0, success)], at(600)).overdue_since, None);
+    assert_eq!(health_of(&twice, &history(&[success]), at(600)).overdue_since, Some(at(120)));
+    assert_eq!(health_of(&twice, &all(success, 2), at(600)).overdue_since, None);
 }
 
 #[test]
@@ -245,13 +250,13 @@ fn the_record_of_an_outage_speaks_for_what_it_covers() {
         ("of what is to come, by a clock that was ahead", vec![record(Skip::Coalesced, 6_095)], 6_090, Some(120)),
         ("and of what was missed by it", vec![record(Skip::Missed, 6_095)], 6_090, Some(120)),
     ] {
-        assert_eq!(Health::of(&each_minute(), &runs, at(now)).overdue_since, since.map(at), "{told}");
+        assert_eq!(health_of(&each_minute(), &runs, at(now)).overdue_since, since.map(at), "{told}");
     }
 
     // Of what is past, but a clock that was ahead wrote it: by a right one less may be too late.
     let span = Some(SkippedSpan { until: at(6_000), count: None });
     let written = |second| Run { state: State::Skipped { at: at(second), why: Skip::Missed, span }, ..due(60) };
-    let overdue = |second| Health::of(&each_minute(), &[written(second)], at(6_060)).overdue_since;
+    let overdue = |second| health_of(&each_minute(), &[written(second)], at(6_060)).overdue_since;
     assert_eq!([overdue(6_064), overdue(6_065)], [None, Some(at(120))]);
 }
 
@@ -259,7 +264,7 @@ fn the_record_of_an_outage_speaks_for_what_it_covers() {
 fn it_is_looked_for_no_further_back_than_the_records_go() {
     let full: Vec<Run> = (0..100).map(|back| ended(due(60 * (1_000 - back)), 0, success)).collect();
     let none_of_the_schedule: Vec<Run> = (0..100).map(|back| ended(asked_for(59_000 - back), 0, success)).collect();
-    let since = |runs: &[Run], now| Health::of(&each_minute(), runs, at(now)).overdue_since;
+    let since = |runs: &[Run], now| health_of(&each_minute(), runs, at(now)).overdue_since;
 
     assert_eq!(since(&full, 60_060), None, "what lies before the oldest was dealt with");
     assert_eq!(since(&full, 60_090), Some(at(60_060)));
@@ -273,9 +278,9 @@ fn each_schedule_answers_for_its_time() {
     let hourly = Schedule::new(&Plan { every_seconds: Some(3_600), ..Plan::default() }, at(100)).unwrap();
     let changed = each_minute().after(&Change::reschedule(hourly), at(100)).unwrap();
 
-    assert_eq!(Health::of(&changed, &[], at(200)).overdue_since, Some(at(60)));
-    assert_eq!(Health::of(&changed, &history(&[success]), at(3_700)).overdue_since, None);
-    assert_eq!(Health::of(&changed, &history(&[success]), at(3_730)).overdue_since, Some(at(3_700)));
+    assert_eq!(health_of(&changed, &[], at(200)).overdue_since, Some(at(60)));
+    assert_eq!(health_of(&changed, &history(&[success]), at(3_700)).overdue_since, None);
+    assert_eq!(health_of(&changed, &history(&[success]), at(3_730)).overdue_since, Some(at(3_700)));
 }
 
 /// New York springs forward at 2027-03-14T07:00Z, from 02:00 to 03:00.
@@ -293,7 +298,7 @@ fn a_night_without_half_past_two_is_judged_by_what_the_job_makes_of_it() {
         (DstGap::Skip, "2027-03-14T12:00:00Z", None),
         (DstGap::Skip, "2027-03-15T06:30:30Z", Some("2027-03-15T06:30:00.000Z")),
     ] {
-        let health = Health::of(&night(gap), &[], Moment::parse(now).unwrap());
+        let health = health_of(&night(gap), &[], Moment::parse(now).unwrap());
 
         assert_eq!(health.overdue_since, since.and_then(Moment::parse), "{gap:?} at {now}");
     }
