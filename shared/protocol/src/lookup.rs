@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Origin, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
@@ -14,7 +15,7 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::plan::Plan;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Seen, Store as _};
+use minutehand_io::store::{Discard, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::run::callback;
@@ -148,6 +149,23 @@ pub async fn know<D: Ports>(ports: &D, tenant: &Tenant, schedule: &mut Schedule)
         heeded.known = Some(known.ok_or_else(|| Fault::unreadable("the store", missing()))?);
     }
     Ok(())
+}
+
+/// What lies where the record of an occurrence would.
+pub enum Lying {
+    Nothing,
+    Record(Box<Run>),
+    /// A record that nobody can read: something became of the occurrence.
+    Corrupt,
+}
+
+pub async fn lying_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Lying, Fault> {
+    match ports.store().get::<Run>(&job.tenant, RunKey::occurrence(job.id, t)).await {
+        Ok(Some(seen)) => Ok(Lying::Record(Box::new(seen.item))),
+        Ok(None) => Ok(Lying::Nothing),
+        Err(why) if Discard::Corrupt.admits(&why) => Ok(Lying::Corrupt),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// What is there, where it can be read: what is wrong with one item stops nothing that is only named beside it.

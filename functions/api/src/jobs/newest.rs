@@ -3,12 +3,12 @@
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::health::Health;
-use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
 use minutehand_domain::limits::HEALTH_RUNS;
 use minutehand_domain::run::Run;
 use minutehand_io::store::{Discard, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::lookup::{Lying, lying_at};
 use minutehand_wire::{Expand, JobHealthView, JobView, ListedJobView, RunView};
 
 /// Queries of one page of jobs that are under way at a time: with their hundred runs each they are half a megabyte.
@@ -47,18 +47,12 @@ impl Newest {
             let health = Health::of(job, &self.runs, &unread, now);
             match health.overdue_since {
                 Some(_) if !self.is_whole => return Ok(Health { overdue_since: None, ..health }),
-                Some(t) if unread.len() < self.corrupt && is_corrupt(ports, job, t).await? => unread.push(t),
+                Some(t) if unread.len() < self.corrupt && matches!(lying_at(ports, job, t).await?, Lying::Corrupt) => {
+                    unread.push(t);
+                }
                 Some(_) | None => return Ok(health),
             }
         }
-    }
-}
-
-async fn is_corrupt<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<bool, Fault> {
-    match ports.store().get::<Run>(&job.tenant, RunKey::occurrence(job.id, t)).await {
-        Ok(_) => Ok(false),
-        Err(why) if Discard::Corrupt.admits(&why) => Ok(true),
-        Err(fault) => Err(fault),
     }
 }
 

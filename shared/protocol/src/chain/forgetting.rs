@@ -16,11 +16,12 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Run, SkippedSpan};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Discard, RunsOf, Store as _};
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::coverage::covering;
 use crate::chain::passing_over::skip;
+use crate::lookup::{Lying, lying_at};
 
 /// No schedule fires more often in the time that hints are given ahead.
 pub(crate) const MOST_HINTED: usize = 1_000;
@@ -55,7 +56,7 @@ async fn gap_in<D: Ports>(ports: &D, job: &Job, (before, until): (&Before, Momen
     while let Some(t) = next {
         let decided_to = if let Some(end) = recorded.get(&t) {
             *end
-        } else if has_record(ports, job, t).await? {
+        } else if !matches!(lying_at(ports, job, t).await?, Lying::Nothing) {
             if t >= hinted_until {
                 return Ok(None);
             }
@@ -79,15 +80,6 @@ async fn recorded_in<D: Ports>(ports: &D, job: &Job, window: Range<Moment>) -> R
     let now = ports.clock().now();
     let scheduled = runs.into_iter().filter(|run| run.key.origin == Origin::Schedule);
     Ok(scheduled.map(|run| (run.key.at, run.span_end(now))).collect())
-}
-
-/// Whether there is a record, one that nobody can read too: something became of it.
-async fn has_record<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<bool, Fault> {
-    match ports.store().get::<Run>(&job.tenant, RunKey::occurrence(job.id, t)).await {
-        Ok(seen) => Ok(seen.is_some()),
-        Err(why) if Discard::Corrupt.admits(&why) => Ok(true),
-        Err(fault) => Err(fault),
-    }
 }
 
 /// Whether a timer stands there that somebody will look at: what its job refuses by then is recorded by that look.

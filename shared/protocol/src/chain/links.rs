@@ -8,12 +8,13 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Covered, Run, Skip, State, Waiting};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Discard, RunsOf, Store as _};
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::born::keepings_at;
 use crate::chain::coverage::covering;
 use crate::chain::followed::{Followed, Walk};
+use crate::lookup::{Lying, lying_at};
 use crate::timers::promise::promise;
 
 /// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
@@ -111,11 +112,10 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
         }
         return Ok(Link::Timer);
     }
-    match ports.store().get::<Run>(&job.tenant, key).await {
-        Ok(Some(seen)) => return Ok(Link::Recorded(seen.item)),
-        Ok(None) => {}
-        Err(why) if Discard::Corrupt.admits(&why) => return Ok(Link::Corrupt),
-        Err(fault) => return Err(fault),
+    match lying_at(ports, job, t).await? {
+        Lying::Record(run) => return Ok(Link::Recorded(*run)),
+        Lying::Corrupt => return Ok(Link::Corrupt),
+        Lying::Nothing => {}
     }
     if let Some(coverage) = covering(ports, &job.tenant, key).await? {
         return Ok(Link::Covered(coverage.covered));
