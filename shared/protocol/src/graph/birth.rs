@@ -4,7 +4,6 @@
 //! A record that is born over (skipped, not to be made, reused) has no timer: whoever bore it settles it, or whoever does it again.
 
 use std::collections::BTreeSet;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -131,7 +130,7 @@ pub(super) async fn made<D: Ports>(
     let before = family.before(place).await?;
     let trace = Traced::below(&family.parent.item, upstream(family, place, node).await);
     let run = Run { trace, ..unborn(&family.parent.item, &family.graph, node, place, now) };
-    let task = run.task.map(|task| TaskRun { before, tainted, ..task });
+    let task = run.task.map(|task| TaskRun { before: before.as_ref().map(|run| run.key), tainted, ..task });
     let run = Run { task, ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
@@ -273,17 +272,16 @@ fn too_much(field: &str) -> String {
     format!("{field}: what it speaks of is too much to be read at once")
 }
 
-/// Rule **once**: the same task in the run that is resumed, where that has done this already.
-async fn done_before<D: Ports>(family: &Family<'_, D>, before: Option<RunKey>) -> Result<Option<Run>, Fault> {
+/// Rule **once**: the same task in the run that is resumed, where that has done this already. `before`: the first try at it there.
+async fn done_before<D: Ports>(family: &Family<'_, D>, before: Option<Run>) -> Result<Option<Run>, Fault> {
     let mut next = before;
-    while let Some(key) = next {
-        let Some(seen) = family.ports.store().get::<Run>(family.tenant(), key).await? else { return Ok(None) };
-        let run = seen.item;
+    while let Some(run) = next {
         if run.ended(true) == Some(Ended::Succeeded) {
             return Ok(Some(run));
         }
-        let again = TaskPlace::of(key).filter(|_| run.verdict() == Some(Word::Retry)).map(TaskPlace::again);
-        next = again.map(|place| RunKey { discriminator: place.discriminator(), ..key });
+        let again = TaskPlace::of(run.key).filter(|_| run.verdict() == Some(Word::Retry)).map(TaskPlace::again);
+        let Some(again) = again else { break };
+        next = family.run_at(RunKey { discriminator: again.discriminator(), ..run.key }).await?;
     }
     Ok(None)
 }
@@ -300,20 +298,19 @@ impl<D: Ports> Family<'_, D> {
     /// Where the runs that are gone on with, from the last one back, have what is to stand here: in the first in which it stands, if it is the same.
     /// One that ended before it came to that, or before it unfolded at all, has decided nothing about it. A branch is the same only where it was for the
     /// same item: what its list is made of may have been done anew.
-    async fn before(&mut self, place: TaskPlace) -> Result<Option<RunKey>, Fault> {
+    async fn before(&mut self, place: TaskPlace) -> Result<Option<Run>, Fault> {
         let first = TaskPlace { turn: 1, ..place };
         let mut next = self.parent.item.before();
         while let Some(above) = next {
             let Some(past) = self.past(above).await? else { return Ok(None) };
             next = past.run.before();
             let Some(parts) = past.run.graph.as_ref().map(|graph| graph.parts) else { continue };
-            let key = first.key(above, parts);
-            if self.ports.store().get::<Run>(self.tenant(), key).await?.is_some() {
+            if let Some(run) = self.run_at(first.key(above, parts)).await? {
                 let is_the_same = match place.branch {
                     Some(branch) => self.item(branch).await? == self.item_before(above, branch).await?,
                     None => self.follows_what_was_done(place.node, above).await?,
                 };
-                return Ok(is_the_same.then_some(key));
+                return Ok(is_the_same.then_some(run));
             }
         }
         Ok(None)
@@ -330,7 +327,7 @@ impl<D: Ports> Family<'_, D> {
         while let Some(planned) = left.pop().and_then(|node| self.plan.node(node)) {
             for parent in &planned.parents {
                 let there = TaskPlace::task(parent.node).key(above, self.graph.parts);
-                match done_before(self, Some(there)).await? {
+                match done_before(self, self.run_at(there).await?).await? {
                     Some(_) if reacts(parent.node) && asked.insert(parent.node) => left.push(parent.node),
                     None if parent.on != On::Success => return Ok(false),
                     Some(_) | None => {}
@@ -340,12 +337,14 @@ impl<D: Ports> Family<'_, D> {
         Ok(true)
     }
 
+    async fn run_at(&self, key: RunKey) -> Result<Option<Run>, Fault> {
+        Ok(self.ports.store().get::<Run>(self.tenant(), key).await?.map(|seen| seen.item))
+    }
+
     async fn past(&mut self, above: RunKey) -> Result<Option<&mut Past>, Fault> {
-        if let Entry::Vacant(vacant) = self.past.entry(above) {
-            let Some(seen) = self.ports.store().get::<Run>(&self.parent.item.tenant, above).await? else {
-                return Ok(None);
-            };
-            vacant.insert(Past { run: seen.item, items: None });
+        if !self.past.contains_key(&above) {
+            let Some(run) = self.run_at(above).await? else { return Ok(None) };
+            self.past.insert(above, Past { run, items: None });
         }
         Ok(self.past.get_mut(&above))
     }
