@@ -36,7 +36,6 @@ pub struct Flusher {
     dropped: Arc<Dropped>,
     identity: Identity,
     deadline: Duration,
-    rest: Duration,
     rests_until: Lock<Option<Instant>>,
 }
 
@@ -70,7 +69,6 @@ impl Flusher {
             dropped,
             identity,
             deadline,
-            rest: REST,
             rests_until: Lock::default(),
         })
     }
@@ -94,7 +92,7 @@ impl Flusher {
         let all = async { tokio::join!(self.flush_spans(until), self.flush_metrics(until)) };
         let _too_late_is_counted = timeout_at(until, all).await;
         if Instant::now() >= until {
-            *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + self.rest);
+            *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REST);
         }
     }
 
@@ -173,6 +171,11 @@ mod tests {
         (Flusher::new(&stub.settings(), identity(), heard.clone()).unwrap(), heard)
     }
 
+    /// As if it had been left alone for long enough.
+    fn rested(flusher: &Flusher) {
+        *flusher.rests_until.lock().unwrap() = None;
+    }
+
     fn named(asked: Asked) -> Vec<String> {
         let read = ExportMetricsServiceRequest::decode(asked.body).unwrap();
         read.resource_metrics[0].scope_metrics[0].metrics.iter().map(|metric| metric.name.clone()).collect()
@@ -201,7 +204,6 @@ mod tests {
     async fn a_collector_that_hangs_costs_an_invocation_half_a_second_and_is_told_of() {
         let stub = Stub::saying(vec![Said::Nothing; 2]).await;
         let (mut flusher, heard) = flusher(&stub);
-        flusher.rest = Duration::ZERO;
         flusher.sink().add(&ATTEMPTS, &[], 1.0);
         flusher.spans().ended(span());
         let begin = std::time::Instant::now();
@@ -212,9 +214,11 @@ mod tests {
         assert!((FLUSH..Duration::from_secs(30)).contains(&took), "{took:?}");
         assert_eq!(heard.of(TELEMETRY_DROPPED.name), "2");
         flusher.deadline = PATIENCE;
+        rested(&flusher);
         flusher.flush().await;
         assert_eq!(named(stub.seen().pop().unwrap()), [TELEMETRY_DROPPED.name], "the next one tells of it");
     }
+
     /// Removed: a collector that did not answer is asked again at once. Each invocation took half a second longer, and with few of them at once all
     /// that waited for its turn came later and later.
     #[tokio::test]
@@ -231,7 +235,7 @@ mod tests {
         flusher.spans().ended(span());
         flusher.flush().await;
         assert_eq!(stub.seen().len(), asked, "it rests");
-        *flusher.rests_until.lock().unwrap() = None;
+        rested(&flusher);
         flusher.flush().await;
 
         assert_eq!(stub.seen().len(), asked + 2);
