@@ -32,9 +32,9 @@ pub enum Kind {
 const LAGS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0];
 /// A look measures a wait for workers from half a minute on.
 const WAITS: &[f64] = &[30.0, 60.0, 180.0, 300.0, 900.0, 3600.0];
-/// A call lasts up to fourteen minutes.
 /// Workers, and targets that have taken a run on, may have it for days.
 const HOLDS: &[f64] = &[0.1, 1.0, 10.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0];
+/// A call lasts up to fourteen minutes.
 const CALLS: &[f64] = &[0.005, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 300.0, 840.0];
 /// Passes are a minute apart on AWS and a second in one process.
 const AGES: &[f64] = &[1.0, 2.5, 10.0, 30.0, 61.0, 90.0, 120.0, 300.0, 3600.0];

@@ -5,3 +5,15 @@ pub mod callbacks;
 pub mod followers;
 pub mod letters;
 pub mod notifications;
+
+use minutehand_domain::catch_up::CatchUp;
+
+use crate::dice::Dice;
+
+fn catch_up(dice: &mut Dice) -> CatchUp {
+    dice.pick(&[
+        CatchUp::default(),
+        CatchUp::None,
+        CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None },
+    ])
+}

@@ -13,8 +13,7 @@ pub(super) fn is_of_one(record: &Record) -> bool {
 impl Verdict<'_> {
     /// Whoever claims the fire behind what calendars took of the same schedule puts that on record.
     pub(super) fn what_calendars_take_is_on_record(&mut self, job: &Job) {
-        let begins = |call: &&crate::Call| (call.job, call.number) == (job.job, 0);
-        let begun: BTreeSet<_> = self.account.calls.iter().filter(begins).map(|call| call.instant).collect();
+        let begun = self.begun_of(job);
         for (n, head) in job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active) {
             let (certain, schedule) = (self.certain(&job.heads, n), &head.schedule);
             // Of what moves the run at the end of the stretch tells.
@@ -28,6 +27,12 @@ impl Verdict<'_> {
                 }
             }
         }
+    }
+
+    /// The occurrences of a job that were called.
+    fn begun_of(&self, job: &Job) -> BTreeSet<i64> {
+        let calls = self.account.calls.iter().filter(|call| (call.job, call.number) == (job.job, 0));
+        calls.map(|call| call.instant).collect()
     }
 
     fn is_told_as_taken(&self, job: u32, t: i64) -> bool {
@@ -58,8 +63,7 @@ impl Verdict<'_> {
         }
         let named: BTreeSet<_> = job.heads.iter().map(|head| head.schedule.names_once()).collect();
         let [Some(named)] = named.into_iter().collect::<Vec<_>>()[..] else { return };
-        let begins = |call: &&crate::Call| (call.job, call.number) == (job.job, 0);
-        let begun: BTreeSet<_> = self.account.calls.iter().filter(begins).map(|call| call.instant).collect();
+        let begun = self.begun_of(job);
         if begun.len() > 1 {
             self.report("what has one instant begins once", job.job, named, format!("at {begun:?}"));
         }

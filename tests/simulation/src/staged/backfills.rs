@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::Change;
 use minutehand_domain::operation::{Operation, Order, State};
 use minutehand_protocol::operation::ask::Ordered;
 
+use super::catch_up;
 use crate::dice::Dice;
 use crate::history::Verdict;
 use crate::stage::{Stage, Wish};
@@ -18,11 +18,7 @@ const ROUGH: Range<i64> = 5..1800;
 
 /// A job of each minute, of which an hour before it was made, and what it was due while things went wrong, is made up for.
 fn wish(dice: &mut Dice) -> Wish {
-    let catch_up = dice.pick(&[
-        CatchUp::default(),
-        CatchUp::None,
-        CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None },
-    ]);
+    let catch_up = catch_up(dice);
     let (takes, fails, retries) = (dice.within(1..20), dice.chance(0.2), 1);
     Wish { takes, fails, retries, catch_up, ..Wish::every(60, -HOUR) }
 }

@@ -2,13 +2,13 @@
 //! end that asked for it is told of, by one run, after it was written; and nobody is called after a no.
 
 use minutehand_domain::callback::End;
-use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::hook::OnError;
 use minutehand_domain::id::Origin;
 use minutehand_domain::job::Change;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::timer::Timer;
 
+use super::catch_up;
 use crate::dice::Dice;
 use crate::history::Verdict;
 use crate::stage::{Stage, Wish, moment};
@@ -34,11 +34,7 @@ fn wish(dice: &mut Dice) -> Wish {
     };
     let on_error = dice.pick(&[OnError::Fail, OnError::GoOn]);
     let overlap = dice.pick(&[Overlap::default(), Overlap::default(), Overlap::Skip, Overlap::CancelPrevious]);
-    let catch_up = dice.pick(&[
-        CatchUp::default(),
-        CatchUp::None,
-        CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None },
-    ]);
+    let catch_up = catch_up(dice);
     Wish {
         takes,
         fails,

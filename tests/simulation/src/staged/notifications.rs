@@ -1,13 +1,13 @@
 //! Histories of jobs that fail, are missed, are late, under a rule that tells of it: what goes wrong is drawn, and whatever it was, each end is
 //! told in one digest, each window has one message at most, and none tells of nothing. Another tenant's rule is told nothing.
 
-use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::Change;
 use minutehand_domain::notification::{Rule, When};
 use minutehand_domain::run::{Run, Skip, State};
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_judge::notified::{End, judge};
 
+use super::catch_up;
 use crate::dice::Dice;
 use crate::history::Verdict;
 use crate::stage::{Stage, Wish};
@@ -21,11 +21,7 @@ fn wish(dice: &mut Dice) -> Wish {
     let every = dice.pick(&[20, 60, 90]);
     let (takes, fails, retries) = (dice.within(1..20), dice.chance(0.7), 1);
     let sla = dice.chance(0.5).then_some(30);
-    let catch_up = dice.pick(&[
-        CatchUp::default(),
-        CatchUp::None,
-        CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None },
-    ]);
+    let catch_up = catch_up(dice);
     Wish { takes, fails, retries, catch_up, sla, ..Wish::every(every, 10) }
 }
 
