@@ -323,7 +323,7 @@ impl Job {
 
     /// Whether a schedule that it remembers was in force at `t` and does not fire then. Of the time before those it knows nothing.
     pub(crate) fn is_known_not_to_fire_at(&self, t: Moment) -> bool {
-        t >= self.remembered_since().min(self.since) && !self.in_force_at(t)
+        t >= self.remembered_since() && !self.in_force_at(t)
     }
 
     /// The first occurrence strictly after `t`: by the schedules that were in force until `since`, then by today's.
@@ -426,7 +426,7 @@ impl Job {
             Status::Active => {
                 let oldest = self.schedules().last()?;
                 let next = oldest.next_within(t, &mut Patience::default())?;
-                (next, oldest.since, NotAdmitted::Superseded)
+                (next, self.remembered_since(), NotAdmitted::Superseded)
             }
         };
         (next < until).then_some((next, why))

@@ -118,6 +118,17 @@ impl TimerKey {
         self.obligation.run_at(self.due)
     }
 
+    /// Where a link of a chain stands when nobody can read what lies in its place.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        self.moved_to(self.due.just_after())
+    }
+
+    /// Whether it stands for a link in such a way.
+    pub fn stands_beside_a_link(&self) -> bool {
+        matches!(self.obligation, Obligation::MovedOccurrence(_, at) if self.due == at.just_after())
+    }
+
     /// The same obligation at another instant, under a key that no link of a chain has.
     #[must_use]
     pub fn moved_to(&self, due: Moment) -> Self {

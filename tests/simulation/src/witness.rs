@@ -64,13 +64,15 @@ fn catch_up(catch_up: &CatchUp) -> judge::CatchUp {
 /// Its schedule: what that names, what calendars leave of it, how much later it fires, and what a change has carried into it.
 fn in_force(world: &World, job: &Job) -> judge::Schedule {
     let mut schedule = nominal(&job.schedule, job.created_at);
+    let by = job.schedule.jitter.map_or(0, |jitter| i64::try_from(jitter.by.as_millis()).unwrap_or(i64::MAX));
     if let Some(observance) = &job.schedule.observance {
         let taken = observance.calendars.iter().flat_map(|heeded| taken(world, &job.tenant, heeded)).collect();
-        let moves = (observance.on_excluded == OnExcluded::Move).then(|| observance.from.millis());
+        // What is spread so far that it is yet to fire when the schedule is in force was named before that, but not before there was a job.
+        let first = job.schedule.jitter.map_or(i64::MIN, |jitter| jitter.from.millis());
+        let moves = (observance.on_excluded == OnExcluded::Move).then(|| (observance.from.millis() - by).max(first));
         schedule = judge::Schedule::Heeding { taken: joined(taken), moves, named: Box::new(schedule) };
     }
     if let Some(jitter) = job.schedule.jitter {
-        let by = i64::try_from(jitter.by.as_millis()).unwrap_or(i64::MAX);
         schedule = judge::Schedule::Later { by, from: jitter.from.millis(), than: Box::new(schedule) };
     }
     match job.carried {

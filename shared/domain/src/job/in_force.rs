@@ -73,9 +73,9 @@ impl Job {
         self.schedules().find(|schedule| t >= schedule.since)
     }
 
-    /// From when on it knows what was in force.
+    /// From when on it knows what was in force. What a clock set that was ahead may be in force later than what came after it, and then never was.
     pub fn remembered_since(&self) -> Moment {
-        self.before.last().map_or(self.since, |oldest| oldest.since)
+        self.before.iter().fold(self.since, |since, before| since.min(before.since))
     }
 
     /// What it remembers once another schedule is in force: its own, and what asks for the same and is pinned to other versions.

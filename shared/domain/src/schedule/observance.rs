@@ -16,7 +16,7 @@ use crate::limits::CALENDAR_STEPS;
 pub struct Observance {
     pub calendars: Vec<Heeded>,
     pub on_excluded: OnExcluded,
-    /// Nothing that the schedule names before this moves: it was not in force then.
+    /// Nothing that was to fire before this moves: the schedule was not in force then.
     pub from: Moment,
 }
 
@@ -117,14 +117,14 @@ impl Observance {
         (t < Moment::END).then_some(t)
     }
 
-    /// The first instant of the stretch around `t` in which none is allowed.
-    fn excluded_since(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
+    /// The first instant of the stretch around `t` in which none is allowed, or `floor`.
+    fn excluded_since(&self, t: Moment, floor: Moment, patience: &mut Patience) -> Option<Moment> {
         let (mut t, mut since) = (t, t);
         while let Some((_, _, exclusion)) = self.exclusion_at(t) {
             patience.take(t)?;
             since = exclusion.from;
-            if since <= self.from {
-                return Some(self.from);
+            if since <= floor {
+                return Some(floor);
             }
             t = since.just_before();
         }
@@ -161,8 +161,9 @@ impl Schedule {
         let mut t = t;
         if observance.exclusion_at(t).is_some() {
             let end = observance.allowed_from(t, patience)?;
-            let since = observance.excluded_since(t, patience)?;
-            let named = self.next_nominal_after(since.max(observance.from).just_before());
+            let floor = self.moves_from(observance);
+            let since = observance.excluded_since(t, floor, patience)?;
+            let named = self.next_nominal_after(since.max(floor).just_before());
             if named.is_some_and(|named| named < end) {
                 return self.unless_ended(end);
             }
@@ -183,8 +184,15 @@ impl Schedule {
         if self.next_nominal_after(at.just_before()) == Some(at) {
             return None;
         }
-        let since = observance.excluded_since(at.just_before(), &mut patience)?;
-        self.next_nominal_after(since.max(observance.from).just_before()).filter(|named| *named < at)
+        let floor = self.moves_from(observance);
+        let since = observance.excluded_since(at.just_before(), floor, &mut patience)?;
+        self.next_nominal_after(since.max(floor).just_before()).filter(|named| *named < at)
+    }
+
+    /// From when on it moves what it names: what was spread so far that it is yet to come when this is in force was due by nothing before it. But not what
+    /// was named before there was a job.
+    fn moves_from(&self, observance: &Observance) -> Moment {
+        self.jitter.map_or(observance.from, |jitter| (observance.from - jitter.by).max(jitter.from))
     }
 
     /// Where what it names at `nominal` fires, before jitter.

@@ -1,6 +1,7 @@
 //! What a job remembers of its calendars, as facts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono_tz::Tz;
 
@@ -8,7 +9,7 @@ use super::*;
 use crate::calendar::{Calendar, Maintenance, Rules};
 use crate::id::{JobId, Tenant};
 use crate::job::{Change, Definition, NotAdmitted};
-use crate::schedule::{OnExcluded, Plan};
+use crate::schedule::{Jitter, OnExcluded, Plan};
 
 const MORNING: i64 = 1_798_761_600; // 2027-01-01
 
@@ -92,6 +93,40 @@ fn a_moved_fire_that_waits_outlives_two_changes_of_its_calendar_and_is_one() {
     assert_eq!((twice.admits(past(3, 30)), twice.admits(at(3))), (Ok(()), Err(NotAdmitted::Excluded)));
     assert_eq!(twice.next_after(at(2)), Some(past(3, 30)));
     assert_eq!((twice.next_after(past(3, 30)), twice.nominal_of(past(3, 30))), (Some(at(4)), at(3)));
+}
+
+/// Removed: what was in force before counts from where it would have been in force. Of a change by a clock that was a day ahead, and another by one
+/// that was right, the job knew nothing before the first: nothing of what its calendar took was put on record, and no fire of that day was overdue.
+#[test]
+fn what_a_clock_set_that_was_ahead_hides_nothing_of_what_came_after_it() {
+    let ahead = with(&hourly(OnExcluded::Skip, &shut(at(20), at(21))), &shut(at(20), at(22)), at(33))
+        .after(&Change::reschedule(heeding("30 * * * *", OnExcluded::Skip, &shut(at(20), at(21)))), at(34));
+
+    let right = with(&ahead.unwrap(), &shut(past(10, 15), at(13)), past(10, 10));
+
+    assert_eq!(right.remembered_since(), past(10, 10));
+    assert_eq!(right.next_after(at(10)), Some(past(13, 30)));
+    let taken = right.taken_between(at(10), past(13, 30)).map(|taken| (taken.first, taken.last, taken.count));
+    assert_eq!(taken, Some((past(10, 30), past(12, 30), 3)));
+    assert!(right.is_known_not_to_fire_at(past(11, 30)));
+}
+
+/// Removed: what comes by itself is not carried. The fire at three was moved, and its calendar allows it a moment after three: it came as much later
+/// as its job is spread, and once more as much later than the change.
+#[test]
+fn a_moved_fire_that_its_calendar_allows_after_all_before_it_is_spread_is_one() {
+    let mut job = hourly(OnExcluded::Move, &shut(past(2, 50), past(3, 30)));
+    job.schedule.jitter = Some(Jitter { most_seconds: 600, by: Duration::from_secs(600), from: at(0) });
+    assert_eq!(job.next_after(at(3)), Some(past(3, 40)));
+
+    let allowed = with(&job, &shut(at(20), at(21)), past(3, 5));
+    let later = with(&job, &shut(at(20), at(21)), past(3, 15));
+
+    let next = |job: &Job, t| (job.next_after(t), job.next_after(t).map(|next| job.nominal_of(next)));
+    assert_eq!(next(&allowed, past(3, 5)), (Some(past(3, 10)), Some(at(3))));
+    assert_eq!(next(&allowed, past(3, 10)), (Some(past(4, 10)), Some(at(4))));
+    assert_eq!(next(&later, past(3, 15)), (Some(past(3, 25)), Some(at(3))));
+    assert_eq!(next(&later, past(3, 25)), (Some(past(4, 10)), Some(at(4))));
 }
 
 #[test]

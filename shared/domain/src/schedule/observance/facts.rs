@@ -1,12 +1,14 @@
 //! What a schedule fires that heeds calendars, as facts.
 
+use std::time::Duration;
+
 use chrono_tz::Tz;
 use proptest::prelude::*;
 
 use super::*;
 use crate::calendar::{Date, ExcludedDate, Maintenance, Rules, Time, WeekDays};
 use crate::schedule::cron::Note;
-use crate::schedule::{Plan, ScheduleRefusal};
+use crate::schedule::{Jitter, Plan, ScheduleRefusal};
 
 fn at(text: &str) -> Moment {
     Moment::parse(text).unwrap()
@@ -100,6 +102,25 @@ fn what_was_named_before_the_schedule_was_in_force_does_not_move() {
     assert_eq!(fires(&schedule, at("2027-01-01T12:00:00Z"), 1), ["2027-01-02T09:00"]);
 }
 
+/// Removed: that what is spread counts from when it was to fire. What a new calendar took of it was to fire where the stretch ends, and was no occurrence
+/// there: it was refused, and what came behind it was left out with it.
+#[test]
+fn what_was_named_before_the_schedule_was_in_force_and_was_to_fire_behind_that_moves() {
+    let mut schedule = heeding(
+        &Plan { jitter_seconds: Some(600), ..plan("0 9 * * *", OnExcluded::Move) },
+        vec![maintenance("2027-01-01T08:50:00Z", "2027-01-01T09:30:00Z")],
+    );
+    schedule.jitter = schedule.jitter.map(|jitter| Jitter { by: Duration::from_secs(600), ..jitter });
+
+    for (in_force, first) in [("09:05", "2027-01-01T09:40"), ("09:15", "2027-01-02T09:10")] {
+        let in_force = at(&format!("2027-01-01T{in_force}:00Z"));
+        assert_eq!(fires(&schedule.counted_from(in_force), in_force, 1), [first]);
+    }
+    let made = at("2027-01-01T09:05:00Z");
+    schedule.jitter = schedule.jitter.map(|jitter| Jitter { from: made, ..jitter });
+    assert_eq!(fires(&schedule.counted_from(made), made, 1), ["2027-01-02T09:10"], "nine was before there was a job");
+}
+
 #[test]
 fn nothing_moves_to_the_end_or_beyond() {
     let plan = Plan { end_at: Some(at("2027-01-03T00:00:00Z")), ..plan("0 9 * * *", OnExcluded::Move) };
@@ -175,30 +196,37 @@ proptest! {
         dated in proptest::collection::vec(1_u32..28, 0..6),
         every in 1_u32..7,
         moves in any::<bool>(),
+        spread in 0_u64..90,
+        in_force in 0_u64..3 * 86_400,
+        is_new in any::<bool>(),
     ) {
         let time = Time { days: WeekDays::from_bits(days), from: from * 60, until: ((from + length - 1) % 24 + 1) * 60, reason: None };
         let texts: Vec<String> = dated.iter().map(|day| format!("2027-01-{day:02}")).collect();
         let rules = vec![Rules { excluded: vec![time], ..Rules::none(Tz::UTC) }, dates(&texts.iter().map(String::as_str).collect::<Vec<_>>())];
         let on_excluded = if moves { OnExcluded::Move } else { OnExcluded::Skip };
-        let schedule = heeding(&plan(&format!("10 */{every} * * *"), on_excluded), rules);
+        let (by, in_force) = (Duration::from_secs(60 * spread), START + Duration::from_secs(in_force));
+        let mut schedule = heeding(&plan(&format!("10 */{every} * * *"), on_excluded), rules).counted_from(in_force);
+        let floor = if is_new { in_force } else { in_force - by };
+        let made = if is_new { in_force } else { Moment::EPOCH };
+        schedule.jitter = (spread > 0).then_some(Jitter { most_seconds: 5400, by, from: made });
         let observance = schedule.observance.clone().unwrap();
 
-        let end = START + std::time::Duration::from_secs(20 * 86_400);
+        let end = START + Duration::from_secs(20 * 86_400);
         let mut wanted = std::collections::BTreeSet::new();
-        let mut named = schedule.next_nominal_after(START);
+        let mut named = schedule.next_nominal_after(floor.just_before());
         while let Some(t) = named.filter(|t| *t < end) {
             let mut to = t;
             while observance.exclusion_at(to).is_some() && to < end {
-                to = to + std::time::Duration::from_secs(60);
+                to = to + Duration::from_secs(60);
             }
             if to == t || (moves && to < end) {
-                wanted.insert(to);
+                wanted.insert(to + by);
             }
             named = schedule.next_nominal_after(t);
         }
         let mut found = std::collections::BTreeSet::new();
-        let mut next = schedule.next_after(START);
-        while let Some(t) = next.filter(|t| *t < end) {
+        let mut next = schedule.next_after(in_force.just_before());
+        while let Some(t) = next.filter(|t| *t < end + by) {
             prop_assert!(schedule.fires_at(t));
             found.insert(t);
             next = schedule.next_after(t);
