@@ -360,6 +360,10 @@ impl<D: Ports> Sweep<'_, D> {
             Obligation::Run(_) => self.hint_run(timer, Hint::of(timer)).await,
             // This pass has put it off, and hinted it where its turn is near.
             Obligation::MovedOccurrence(job, at) if self.dispatched.contains(job, at) => Ok(Done::Nothing),
+            Obligation::MovedOccurrence(_, at) if timer.key.stands_beside_a_link() => {
+                dispatch(self.ports, at, timer, self.horizon, &self.dispatched).await?;
+                Ok(Done::Hinted)
+            }
             // It may also be the promise of a change: this hint's run must not erase it.
             Obligation::MovedOccurrence(..) => self.hint_run(timer, Hint::behind(timer, timer.key.run_key(), 0)).await,
         }

@@ -8,12 +8,13 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Covered, Run, Skip, State, Waiting};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::store::{Discard, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::born::keepings_at;
 use crate::chain::coverage::covering;
 use crate::chain::followed::{Followed, Walk};
+use crate::chain::successor::promise_successor;
 use crate::lookup::{Lying, lying_at};
 use crate::timers::promise::promise;
 
@@ -150,10 +151,12 @@ fn has_had_its_turn(run: &Run) -> bool {
 /// made up for, one that waits for its next hint is a link as well: without that, each pass would hint a backlog whole.
 async fn standing_timer<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Option<Timer>, Fault> {
     let (key, now) = (TimerKey::occurrence(job.id, t), ports.clock().now());
-    if now < pace::leave_line(key.minute())
-        && let Some(link) = ports.store().timer(&key).await?
-    {
-        return Ok(Some(link));
+    if now < pace::leave_line(key.minute()) {
+        match ports.store().timer(&key).await {
+            Ok(None) => {}
+            Err(why) if Discard::Corrupt.admits(&why) => return promise_successor(ports, job, t).await,
+            link => return link,
+        }
     }
     if job.definition.catch_up.is_of_all() {
         return ports.store().timer(&key.moved_to(pace::next_inspection(t, now))).await;

@@ -7,7 +7,7 @@ use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{Discard, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::taken::record_taken_as_read;
@@ -20,8 +20,14 @@ use crate::timers::promise::written_now;
 /// made from an earlier generation is put anew: a hint given then knows another successor, and must not erase it.
 pub async fn promise_successor<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<Timer>, Fault> {
     let key = TimerKey::occurrence(job.id, next);
-    let ours = written_now(ports, &job.tenant, key, job.generation);
-    let there = ports.store().put_timer_if_absent(&ours).await?;
+    let mut ours = written_now(ports, &job.tenant, key, job.generation);
+    let there = match ports.store().put_timer_if_absent(&ours).await {
+        Err(why) if Discard::Corrupt.admits(&why) => {
+            ours.key = key.beside();
+            ports.store().put_timer_if_absent(&ours).await?
+        }
+        there => there?,
+    };
     let timer = if there.stamp.generation < job.generation { ports.store().put_timer(&ours).await? } else { there };
     let in_time = ports.clock().now() < pace::write_line(key.minute());
     Ok(in_time.then_some(timer))

@@ -31,6 +31,7 @@ use minutehand_io::store::{Discard, Everything, FirstBucket, Part, Store as _, U
 use minutehand_io::{Fault, Ports};
 
 use super::forget_hints;
+use crate::chain::successor::promise_successor;
 use crate::graph::owed::{is_unpaid, owes};
 use crate::graph::stop::promise_look_at;
 use crate::job::change::change;
@@ -271,15 +272,61 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
     let (mut overdue, mut without_timer) = (None, None);
     for at in gaps::without_a_record(ports, job).await? {
         let key = TimerKey::occurrence(job.id, at);
-        if now < pace::leave_line(key.minute()) && ports.store().timer(&key).await?.is_some() {
+        let is_left = now >= pace::leave_line(key.minute());
+        let stands = standing_at(ports, &key).await?;
+        if stands == Stands::Timer && !is_left {
+            let Some(corrupt) = corrupt_link(ports, job, at, now).await? else { continue };
+            if !check {
+                promise_successor(ports, job, corrupt).await?;
+            }
+            without_timer = without_timer.or(Some(corrupt));
             continue;
         }
         if !check {
+            let key = if stands == Stands::Corrupt { key.beside() } else { key };
             promise(ports, &job.tenant, key, job.generation).await?;
         }
         if at > now { without_timer = without_timer.or(Some(at)) } else { overdue = overdue.or(Some(at)) }
     }
     Ok(overdue.map(Found::Overdue).into_iter().chain(without_timer.map(Found::WithoutTimer)).collect())
+}
+
+/// The first link behind one that stands that nobody can read, as far as chains are hinted: what was promised before it was corrupt nobody promises
+/// again, and its job would end there.
+async fn corrupt_link<D: Ports>(ports: &D, job: &Job, at: Moment, now: Moment) -> Result<Option<Moment>, Fault> {
+    let mut link = at;
+    while link <= now + pace::HORIZON {
+        let Some(next) = job.next_after(link) else { break };
+        link = next;
+        match standing_at(ports, &TimerKey::occurrence(job.id, link)).await? {
+            Stands::Timer => {}
+            Stands::Corrupt => return Ok(Some(link)),
+            Stands::Nothing => break,
+        }
+    }
+    Ok(None)
+}
+
+/// What stands where a timer would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stands {
+    Nothing,
+    /// One there, or beside what nobody can read.
+    Timer,
+    /// One that nobody can read, and none beside it.
+    Corrupt,
+}
+
+async fn standing_at<D: Ports>(ports: &D, key: &TimerKey) -> Result<Stands, Fault> {
+    match ports.store().timer(key).await {
+        Ok(Some(_)) => Ok(Stands::Timer),
+        Ok(None) => Ok(Stands::Nothing),
+        Err(why) if Discard::Corrupt.admits(&why) => {
+            let is_beside = ports.store().timer(&key.beside()).await?.is_some();
+            Ok(if is_beside { Stands::Timer } else { Stands::Corrupt })
+        }
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Looks after a run that is not over.
@@ -304,12 +351,14 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
         Look::Erase | Look::Claimable { .. } | Look::Tend | Look::Unanswered => None,
     };
     for key in [own].into_iter().chain(later).chain(links.into_iter().flatten()) {
-        if now < pace::leave_line(key.minute()) && ports.store().timer(&key).await?.is_some() {
+        if now < pace::leave_line(key.minute()) && standing_at(ports, &key).await? == Stands::Timer {
             return Ok(None);
         }
     }
     if !check {
-        promise(ports, &run.tenant, own, 0).await?;
+        let is_corrupt = standing_at(ports, &own).await? == Stands::Corrupt;
+        let key = if is_corrupt { own.beside() } else { own };
+        promise(ports, &run.tenant, key, 0).await?;
     }
     Ok(Some(if is_overdue { Found::Overdue(due) } else { Found::WithoutTimer(due) }))
 }

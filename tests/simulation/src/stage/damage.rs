@@ -24,6 +24,16 @@ impl Stage {
         });
     }
 
+    /// What nobody can read lies where the timer of an occurrence would, though nobody has promised it.
+    pub fn damage_place(&self, at: i64, instant: i64) {
+        let (stage, key) = (self.clone(), TimerKey::occurrence(self.id, moment(instant)));
+        self.sim.at(moment(at).millis(), move |_| {
+            let stamp = TimerStamp { generation: 1, written: moment(at) };
+            let timer = Timer { key, tenant: stage.tenant.clone(), stamp, parent: None };
+            drop(at_once(stage.world.damaging_store().put_timer(&timer)).expect("memory"));
+        });
+    }
+
     /// The table of timers is lost: all that stands in the buckets of the first five hours, of every job.
     pub fn lose_timers(&self, at: i64) {
         let stage = self.clone();

@@ -161,6 +161,28 @@ fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
     }
 }
 
+/// A clock that was ahead has put off the link of what is to come in two days, and what nobody can read lies where that is called back to.
+///
+/// Removed (`called-back-beside-what-is-corrupt`): whoever cannot call one timer back goes on with none. Nothing was swept for two days.
+#[test]
+fn what_lies_where_a_timer_is_called_back_to_holds_up_nothing() {
+    let alone = Setting { exclusive_store: true, ..Setting::plain() };
+    let stage = Stage::on(alone, Wish::every(30, 60), []);
+    stage.lose_hints(0..110);
+    stage.create(0, "creator");
+    stage.sweep(85, "sweeper");
+    stage.set_clocks(95, 2 * DAY);
+    stage.sweep(100, "ahead");
+    stage.damage_place(105, 2 * DAY + 90);
+    stage.set_clocks(110, 0);
+    stage.sweep_each_minute(120..1500);
+
+    stage.play_to(1490);
+
+    let on_time = stage.starts().into_iter().filter(|(instant, at)| instant == at && *instant >= 900);
+    assert_eq!(on_time.map(|(instant, _)| instant).collect::<Vec<_>>(), (30..50).map(|n| 30 * n).collect::<Vec<_>>());
+}
+
 /// What is said of it is said once: the cursor that is not believed is replaced before anything else is done.
 ///
 /// Removed (`sweep-replaces-at-once`): the new cursor is written at the end of the pass. A pass that dies leaves the old

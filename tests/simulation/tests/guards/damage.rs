@@ -23,6 +23,64 @@ fn a_corrupt_timer_keeps_no_bucket_and_stops_nothing_beside_it() {
     assert!(ours.counted("corrupt met") > 0);
 }
 
+/// The second job's next timer is damaged, or one to come; and then somebody repairs.
+///
+/// Removed (`repairs-around-a-corrupt-link`): a link that nobody can read fails the repair of its job. The job was silent for an hour, and then lost all but
+/// the last of it.
+/// Removed (`repairs-behind-a-link`): the next link alone is looked at. So it was where a later one was damaged.
+#[test]
+fn a_job_whose_link_is_corrupt_goes_on_once_it_is_repaired() {
+    for repaired_at in [450, 660] {
+        let (ours, theirs) = side_by_side();
+        theirs.damage_timer(100, 690);
+        theirs.repair(repaired_at, "repairer");
+
+        ours.play_to(1535);
+
+        // Whoever repairs hints nobody: the next pass does.
+        let is_late = |(instant, at): &(i64, i64)| at - instant > if *instant == 690 { 30 } else { 0 };
+        let late: Vec<_> = theirs.starts().into_iter().filter(is_late).collect();
+        assert_eq!(theirs.called(), (0..=24).map(|n| 90 + 60 * n).collect::<Vec<_>>(), "repaired at {repaired_at}");
+        assert_eq!(late, [], "repaired at {repaired_at}");
+    }
+}
+
+/// What nobody can read lies where a link of the chain is to be put, which is the next but a few, or in ten minutes.
+///
+/// Removed (`promised-around-what-is-corrupt`): a successor that nobody can read fails whoever promises it. The occurrence before it was given to nobody
+/// for as long, and all that was to come after it never was.
+/// Removed (`dispatched-beside-a-link`): what stands beside a link is no link. It was found overdue, and what comes behind it was promised by nobody before.
+#[test]
+fn a_corrupt_successor_holds_up_nothing_before_it_or_behind_it() {
+    for (period, corrupt) in [(60, 480), (600, 1260)] {
+        let stage = Stage::new(Wish::every(period, 60), []);
+        stage.create(0, "creator");
+        stage.sweep(60, "sweeper");
+        stage.damage_place(70, corrupt);
+        stage.sweep_each_minute(120..3700);
+
+        stage.play_to(3695);
+
+        let due = (60..3690).step_by(usize::try_from(period).expect("a period"));
+        assert_eq!(stage.starts(), due.map(|t| (t, t)).collect::<Vec<_>>());
+    }
+}
+
+/// The last link of a chain is damaged as soon as it was put; the run before it is looked at once, as it goes on.
+///
+/// Removed (`links-around-what-is-corrupt`): whoever looks at a run stops at the link behind it. The job was silent for an hour.
+#[test]
+fn whoever_looks_at_a_run_sees_to_what_comes_behind_a_corrupt_link() {
+    let stage = Stage::new(Wish { takes: 100, ..Wish::every(60, 60) }, []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..1500);
+    stage.damage_timer(300, 780);
+
+    stage.play_to(1495);
+
+    assert_eq!(stage.called(), (1..=24).map(|n| 60 * n).collect::<Vec<_>>());
+}
+
 /// The second job itself is damaged: its timers can be read, and point at what cannot.
 ///
 /// Removed: a timer that points at what nobody can read stays. Its bucket was never left.
