@@ -30,7 +30,11 @@ use self::hook::Said;
 /// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
 
-/// What a call takes is read once more behind more than this: a secret is known for five seconds already, and not for much longer.
+/// For how long a call is tried to be handed back by who is about to go: the last try may take as long as a request does, and fits into what is left then.
+const HAND_BACK: Duration = Duration::from_millis(1500);
+
+/// What a call takes is read once more behind more than this: with as long as a secret is known before, that makes the five seconds in which a rotation
+/// is everywhere.
 const MATERIAL_LASTS: Duration = Duration::from_secs(1);
 
 /// The receipt of a delivery on these ports' queues.
@@ -82,7 +86,7 @@ pub(crate) fn dropped<D: Ports>(ports: &D, why: Dropped) -> Executed {
     Executed::Dropped(why)
 }
 
-/// Carries out what is claimed. After `gone` nothing is tried again.
+/// Carries out what is claimed. After `gone` nothing is tried again, but to hand a call back.
 async fn execute_claimed<D: Ports>(
     ports: &D,
     claimed: &ClaimedRun,
@@ -105,7 +109,7 @@ async fn execute_claimed<D: Ports>(
     let called = call(ports, claimed, &material, given.as_ref().or(claimed.payload.as_ref()));
     let finished = match unless(leaving, called).await {
         Some(answer) => record(ports, claimed, Ended::Answered(answer, given), gone).await?,
-        None => hand_back_claimed(ports, claimed).await?,
+        None => hand_back_claimed(ports, claimed, gone).await?,
     };
     Ok(Executed::Attempted(finished))
 }
@@ -150,10 +154,10 @@ async fn ask_before<'a, D: Ports>(ports: &D, claimed: &'a ClaimedRun) -> Asked<'
 
 /// What the call takes. A slow hook, or a slow table, may have taken so long since it was read before the claim that a secret says something else.
 async fn material_now<'a, D: Ports>(ports: &D, claimed: &'a ClaimedRun) -> Result<Cow<'a, Material>, Fault> {
-    if ports.clock().now().since(claimed.prepared_at) <= MATERIAL_LASTS {
-        return Ok(Cow::Borrowed(&claimed.material));
+    if claimed.prepared_at.is_older_than(MATERIAL_LASTS, ports.clock()) {
+        return material_again(ports, claimed).await.map(Cow::Owned);
     }
-    material_again(ports, claimed).await.map(Cow::Owned)
+    Ok(Cow::Borrowed(&claimed.material))
 }
 
 /// What comes of something; none where this process must go away before.
@@ -167,15 +171,25 @@ async fn unless<T>(leaving: Pin<&mut impl Future<Output = ()>>, of: impl Future<
 /// The call was made; a store that is away must not make us forget how it went. It is told for as long as the lease is
 /// ours: given up sooner, three calls that succeeded while a table was throttled would count as three lost leases.
 async fn record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended, gone: Moment) -> Result<Finished, Fault> {
+    while_it_is_ours(ports, claimed, gone, || try_to_record(ports, claimed, ended.clone())).await
+}
+
+/// Tries a write again and again where the store is away, for as long as the lease is ours and this process is there.
+async fn while_it_is_ours<D: Ports, F: Future<Output = Result<Finished, Fault>>>(
+    ports: &D,
+    claimed: &ClaimedRun,
+    gone: Moment,
+    write: impl Fn() -> F,
+) -> Result<Finished, Fault> {
     let until = claimed.run.lease().map_or(gone, |lease| lease.until.min(gone));
     let last = RECORD_AGAIN_AFTER[RECORD_AGAIN_AFTER.len() - 1];
     let mut pauses = RECORD_AGAIN_AFTER.into_iter().chain(std::iter::repeat(last));
     loop {
-        let recorded = try_to_record(ports, claimed, ended.clone()).await;
+        let written = write().await;
         let again = pauses.next().map_or(Moment::END, |pause| ports.clock().now() + pause);
-        match recorded {
+        match written {
             Err(Fault::Unavailable { .. }) if again < until => ports.clock().sleep_until(again).await,
-            recorded => return recorded,
+            written => return written,
         }
     }
 }
@@ -186,9 +200,13 @@ async fn give_up<D: Ports>(ports: &D, claimed: &ClaimedRun, gone: Moment) -> Res
     Ok(Executed::GaveUp)
 }
 
-async fn hand_back_claimed<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result<Finished, Fault> {
+/// A lease that is not given back is lost, and three of those end a run.
+async fn hand_back_claimed<D: Ports>(ports: &D, claimed: &ClaimedRun, gone: Moment) -> Result<Finished, Fault> {
     let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
-    hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint)).await
+    while_it_is_ours(ports, claimed, gone + HAND_BACK, || {
+        hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint))
+    })
+    .await
 }
 
 /// A large result is written apart before the record that names it, and so is what a hook gave.

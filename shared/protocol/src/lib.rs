@@ -20,7 +20,7 @@ pub mod job;
 pub mod lookup;
 pub mod notifications;
 pub mod operation;
-mod read_at;
+pub mod read_at;
 pub mod run;
 pub mod slots;
 pub mod sweep;

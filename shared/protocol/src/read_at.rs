@@ -7,7 +7,7 @@ use minutehand_io::clock::Clock;
 
 /// By the clock, and by what no clock is set to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadAt {
+pub struct ReadAt {
     pub(crate) moment: Moment,
     steady: Duration,
 }
@@ -20,9 +20,13 @@ impl ReadAt {
     /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. The clock may have been set back since;
     /// and what is steady stands still while its machine sleeps.
     pub(crate) fn is_stale(self, clock: &impl Clock) -> bool {
+        self.is_older_than(pace::STALE_READ, clock)
+    }
+
+    pub fn is_older_than(self, span: Duration, clock: &impl Clock) -> bool {
         let by_the_clock = clock.now().since(self.moment);
         let steady = clock.steady().saturating_sub(self.steady);
-        by_the_clock.max(steady) > pace::STALE_READ
+        by_the_clock.max(steady) > span
     }
 
     /// Whether the clock was set ahead since, or its machine slept.

@@ -1,5 +1,5 @@
 //! A process's cache of what secrets say, so that a burst of calls does not open the same secret for each. What is in it is at most
-//! five seconds old: a rotation, and a delete, are everywhere by then.
+//! four seconds old, and a call that is prepared with it begins within another: a rotation, and a delete, are everywhere after five.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::vault::{Vault, VaultError};
 
 /// How old a value may be when a call is prepared with it.
-pub const VALUE_KNOWN_FOR: Duration = Duration::from_secs(5);
+pub const VALUE_KNOWN_FOR: Duration = Duration::from_secs(4);
 /// At most four megabytes. A process that calls with more secrets than this within five seconds opens some of them again: those of
 /// the tenant that has the most of them.
 const VALUES: usize = 1024;

@@ -58,7 +58,7 @@ pub struct ClaimedRun {
     /// What its call takes beside that.
     pub material: Material,
     /// When that was read, before the claim.
-    pub prepared_at: Moment,
+    pub prepared_at: ReadAt,
     /// And the call of whoever is asked before it.
     pub hook: Material,
     /// What brought us here, and the timer behind it.
@@ -295,7 +295,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
     }
     // Read before the claim: a fault now costs no attempt, and after it a lease.
     let payload = payload(ports, hint, &reading).await?;
-    let prepared_at = ports.clock().now();
+    let prepared_at = ReadAt::now(ports.clock());
     let material = material(ports, hint, &reading, payload.as_ref()).await?;
     let hook = hook_material(ports, hint, &reading).await?;
     let quota = quota_of(ports, &hint.tenant).await;

@@ -37,6 +37,24 @@ fn a_call_that_runs_near_the_deadline_is_handed_back() {
     assert_eq!(stage.run(20).unwrap().attempts[0].outcome(), Some("lost"));
 }
 
+/// The table refuses twice what hands it back.
+///
+/// Removed (`hands-back-while-the-lease-lasts`): it is tried once. The run waited for its lease to end, and that was a lease lost.
+#[test]
+fn a_call_is_handed_back_though_the_table_is_throttled_for_a_moment() {
+    let refused = (2..4).map(|nth| Line { nth, ..fails_before("executor", "put_run") });
+    let stage = Stage::new(Wish { takes: 50, ..Wish::once(20) }, refused);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    let batch = stage.execute_batch(19, "executor", &[stage.hint(20)], 40);
+    stage.play_to(40);
+
+    assert!(matches!(batch.given()[..], [Handled::Done(Executed::Attempted(_))]));
+    assert_eq!(stage.state(20), "queued");
+}
+
 /// Removed: one fault is the batch's. The other two would be delivered again though nothing is left of them to do.
 #[test]
 fn in_a_batch_a_fault_gives_back_its_own_hint_alone() {
