@@ -3,7 +3,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -181,6 +181,9 @@ fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> 
     let (mut allowed, mut refused) = (Vec::new(), None);
     for address in found {
         match reach.check(address.ip()) {
+            Ok(()) if reach < Reach::Loopback && is_of_this_machine(address) => {
+                refused = Some(nearest(refused, OutOfReach::of_this_machine(reach)));
+            }
             Ok(()) => allowed.push(address),
             Err(why) => refused = Some(nearest(refused, why)),
         }
@@ -191,6 +194,14 @@ fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> 
         None if allowed.is_empty() => Err(DialError::Unknown { host: host(), why: "the name has none".to_owned() }),
         Some(_) | None => Ok(allowed),
     }
+}
+
+/// Whether whoever listens there is on this machine, though the address is public or of a private network: a firewall that stands before it is not in
+/// between. What this machine sends there would come from there; nothing is sent.
+fn is_of_this_machine(address: SocketAddr) -> bool {
+    let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let from = UdpSocket::bind((any, 0)).and_then(|socket| socket.connect(address).and_then(|()| socket.local_addr()));
+    from.is_ok_and(|from| from.ip() == address.ip())
 }
 
 /// Of two refusals the one that a smaller change of the reach would lift.
@@ -274,7 +285,7 @@ mod tests {
             (&["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"], Reach::Loopback),
         ] {
             for (address, reach) in addresses.iter().flat_map(|address| Reach::ALL.map(|reach| (address, reach))) {
-                let same = address.parse::<std::net::IpAddr>().unwrap().to_string();
+                let same = address.parse::<IpAddr>().unwrap().to_string();
                 let why = OutOfReach { needed: Some(needed), given: reach };
                 let refused = Err(DialError::Forbidden { host: "name.example".to_owned(), why });
                 let expected = if reach < needed { refused } else { Ok(vec![same]) };
