@@ -109,11 +109,7 @@ impl Meters {
             return admitted;
         }
         let counted = Count { load: count(ports, tenant, now).await?, at: ports.clock().now() };
-        // A concurrent count is kept: it includes jobs admitted meanwhile that this count cannot have seen.
-        let meanwhile = |count: &Count| (now..=counted.at).contains(&count.at);
-        self.with(tenant, |meter| meter.count = Some(meter.count.filter(meanwhile).unwrap_or(counted)));
-        // By the clock of then: what was counted for long is no older for it.
-        self.admit_by_count(tenant, more, &limits, counted.at).unwrap_or(Ok(()))
+        self.admit_by(counted, now, tenant, more, &limits)
     }
 
     /// Puts a new quota in force in this process at once.
@@ -133,6 +129,25 @@ impl Meters {
                 Err(full) if now.is_within(COUNT_WHEN_FULL, count.at) => Some(Err(full)),
                 Err(_) => None,
             }
+        })
+    }
+
+    /// Decides by what was just counted from `begun` on, or by what others have counted since: that includes jobs admitted meanwhile that this count
+    /// cannot have seen.
+    fn admit_by(
+        &self,
+        counted: Count,
+        begun: Moment,
+        tenant: &Tenant,
+        more: Load,
+        limits: &Limits,
+    ) -> Result<(), Problem> {
+        self.with(tenant, |meter| {
+            let meanwhile = |count: &Count| (begun..=counted.at).contains(&count.at);
+            let mut count = meter.count.filter(meanwhile).unwrap_or(counted);
+            let admitted = count.load.with(more, limits).map(|load| count.load = load);
+            meter.count = Some(count);
+            admitted
         })
     }
 
@@ -228,6 +243,19 @@ mod tests {
         assert!(decided().is_some_and(|admitted| admitted.is_err()), "just counted, and full");
         counted(now + Duration::from_secs(3600));
         assert!(decided().is_none(), "to be counted");
+    }
+
+    /// Removed: what others have counted meanwhile decides, however long ago that is by now. Of many jobs that came at once, each that was counted
+    /// for longer than a second was admitted.
+    #[test]
+    fn a_full_quota_that_was_counted_meanwhile_admits_nobody_whose_own_count_took_longer() {
+        let (meters, tenant, begun) = (Meters::default(), Tenant::deployment(), Moment::from_secs(1_800_000_000));
+        let limits = Limits { max_jobs: Some(2), ..Limits::default() };
+        let (one, none) = (Load { jobs: 1, fires_per_minute: 0.0 }, Load::default());
+        let counted = |after| Count { load: none, at: begun + Duration::from_millis(after) };
+        let admitted = |after| meters.admit_by(counted(after), begun, &tenant, one, &limits).is_ok();
+
+        assert_eq!([1_200, 1_500, 2_500, 9_000].map(admitted), [true, true, false, false]);
     }
 
     #[test]

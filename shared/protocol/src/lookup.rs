@@ -134,18 +134,19 @@ pub async fn knowing<D: Ports>(ports: &D, mut job: Job) -> Result<Job, Fault> {
     let mut schedules = vec![&mut job.schedule];
     schedules.extend(job.before.iter_mut().map(|before| &mut before.schedule));
     for schedule in schedules {
-        know(ports, &job.tenant, schedule).await?;
+        know(ports, &job.tenant, job.id, schedule).await?;
     }
     Ok(job)
 }
 
-/// The same of a schedule that stands elsewhere.
-pub async fn know<D: Ports>(ports: &D, tenant: &Tenant, schedule: &mut Schedule) -> Result<(), Fault> {
+/// The same of a schedule of that job, wherever it stands.
+pub async fn know<D: Ports>(ports: &D, tenant: &Tenant, job: JobId, schedule: &mut Schedule) -> Result<(), Fault> {
     let Some(observance) = &mut schedule.observance else { return Ok(()) };
     for heeded in observance.calendars.iter_mut().filter(|heeded| heeded.known.is_none()) {
         let Some(version) = heeded.version else { continue };
         let known = ports.plans().calendars().of(ports.store(), tenant, &heeded.name, version).await?;
-        let missing = || format!("{}: there is no version {version} of the calendar {}", tenant.as_str(), heeded.name);
+        let missing =
+            || format!("{} {job}: there is no version {version} of the calendar {}", tenant.as_str(), heeded.name);
         heeded.known = Some(known.ok_or_else(|| Fault::unreadable("the store", missing()))?);
     }
     Ok(())

@@ -186,8 +186,8 @@ fn without_calendars(schedule: &RawValue, patch: &RawValue) -> Box<RawValue> {
     let (Some(mut fields), Some(changes)) = (fields_of(schedule), fields_of(patch)) else { return schedule.to_owned() };
     let calendars =
         changes.get("calendars").and_then(|names| serde_json::from_str::<Option<Vec<Value>>>(names.get()).ok());
-    let fires_not_by_itself =
-        ["after", "on_demand"].iter().any(|kind| changes.get(kind).is_some_and(|it| it.get() != "null"));
+    let is_asked_for = |kind: &&str| changes.get(kind).is_some_and(|it| !["null", "false"].contains(&it.get()));
+    let fires_not_by_itself = ["after", "on_demand"].iter().any(is_asked_for);
     if fires_not_by_itself {
         fields.remove("calendars");
     }

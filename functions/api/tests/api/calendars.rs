@@ -144,6 +144,21 @@ async fn a_job_cannot_heed_what_is_not_there_or_leaves_it_nothing() {
     }
 }
 
+/// Removed: that `false` asks for nothing. The calendars were gone without a word, and the job began on holidays.
+#[tokio::test]
+async fn a_change_that_says_it_is_not_on_demand_leaves_a_job_its_calendars() {
+    let world = World::new();
+    put(&world, "us-holidays", holidays()).await;
+    let id = world.job(mornings("move")).await;
+
+    let changed = json!({"schedule": {"cron": "0 3 * * *", "on_demand": false}});
+    let changed = world.patch(&format!("/v1/jobs/{id}"), changed).await;
+
+    let schedule = |field: &str| changed.field(&format!("/schedule/{field}"));
+    assert_eq!(schedule("cron"), "0 3 * * *", "{}", changed.text);
+    assert_eq!((schedule("calendars"), schedule("on_excluded")), (json!(["us-holidays"]), json!("move")));
+}
+
 #[tokio::test]
 async fn a_change_reaches_the_jobs_that_heed_the_calendar_and_is_asked_first_what_it_touches() {
     let world = World::new();

@@ -83,8 +83,8 @@ async fn inspect_orphan<D: Ports>(ports: &D, timer: &Timer, id: OperationId) -> 
 /// So many steps at most, none of which begins from `until` on. It rests where its pace or an occurrence that is waited for lets it do no more.
 pub async fn carry<D: Ports>(ports: &D, seen: Seen<Operation>, steps: usize, until: Moment) -> Result<Carried, Fault> {
     let mut seen = seen;
-    if seen.item.goes_on() {
-        know_its_calendars(ports, &mut seen.item).await?;
+    if seen.item.state == State::Running {
+        know_its_calendars(ports, &mut seen.item).await?; // to be cancelled it needs none, and one that cannot be read must not hold that up
     }
     for _ in 0..steps {
         let now = ports.clock().now();
@@ -107,7 +107,7 @@ pub async fn carry<D: Ports>(ports: &D, seen: Seen<Operation>, steps: usize, unt
 /// Of a backfill as it was read from the store: what the calendars say that its schedule is pinned to.
 async fn know_its_calendars<D: Ports>(ports: &D, operation: &mut Operation) -> Result<(), Fault> {
     match &mut operation.work {
-        Work::Backfill(backfill) => know(ports, &operation.tenant, &mut backfill.schedule).await,
+        Work::Backfill(backfill) => know(ports, &operation.tenant, backfill.job, &mut backfill.schedule).await,
         Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => Ok(()),
     }
 }
@@ -130,18 +130,20 @@ async fn written<D: Ports>(ports: &D, operation: &Operation, guard: Guard) -> Re
 
 /// What a step makes of it: acts on its batch, and finds the next. Nothing of it is written yet.
 async fn step<D: Ports>(ports: &D, operation: &Operation) -> Result<Operation, Fault> {
-    let job = match &operation.work {
-        Work::Erase(erasure) => return erasing::step(ports, operation, erasure).await,
-        Work::Jobs { .. } | Work::Runs { .. } => None,
-        Work::Backfill(backfill) => match job_of(ports, &operation.tenant, backfill.job).await? {
-            Some(job) if job.status != Status::Cancelled || operation.state == State::Cancelling => Some(job),
-            _ => return Ok(operation.given_up("its job was deleted", ports.clock().now())),
-        },
-    };
+    if let Work::Erase(erasure) = &operation.work {
+        return erasing::step(ports, operation, erasure).await;
+    }
     if operation.state == State::Cancelling {
         let (withdrawn, position) = withdraw(ports, operation).await?;
         return Ok(operation.withdrew(withdrawn, position, ports.clock().now()));
     }
+    let job = match &operation.work {
+        Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => None,
+        Work::Backfill(backfill) => match job_of(ports, &operation.tenant, backfill.job).await? {
+            Some(job) if job.status != Status::Cancelled => Some(job),
+            _ => return Ok(operation.given_up("its job was deleted", ports.clock().now())),
+        },
+    };
     let acted = act_on_all(ports, operation, job.as_ref()).await?;
     let held = acted.iter().filter(|(_, acted)| *acted == Acted::Held).count();
     let now = ports.clock().now();
