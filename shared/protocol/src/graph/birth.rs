@@ -328,13 +328,29 @@ impl<D: Ports> Family<'_, D> {
             for parent in &planned.parents {
                 let there = TaskPlace::task(parent.node).key(above, self.graph.parts);
                 match done_before(self, self.run_at(there).await?).await? {
-                    Some(_) if reacts(parent.node) && asked.insert(parent.node) => left.push(parent.node),
+                    Some(done) if reacts(parent.node) && asked.insert(parent.node) => {
+                        match self.run_at(self.key(TaskPlace::task(parent.node))).await? {
+                            // It was asked of that one when it was born here. Without this, each task would ask of all that are before it.
+                            Some(here) if self.stands_for(&here, done.key).await? => {}
+                            Some(_) => return Ok(false),
+                            None => left.push(parent.node),
+                        }
+                    }
                     None if parent.on != On::Success => return Ok(false),
                     Some(_) | None => {}
                 }
             }
         }
         Ok(true)
+    }
+
+    /// Whether a task of this run stands for that one, which was done before; over however many runs that went on with each other.
+    async fn stands_for(&self, here: &Run, done: RunKey) -> Result<bool, Fault> {
+        let mut next = here.task.as_ref().and_then(|task| task.reused);
+        while let Some(key) = next.filter(|key| *key != done) {
+            next = self.run_at(key).await?.and_then(|run| run.task).and_then(|task| task.reused);
+        }
+        Ok(next.is_some())
     }
 
     async fn run_at(&self, key: RunKey) -> Result<Option<Run>, Fault> {
