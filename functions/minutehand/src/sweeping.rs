@@ -7,9 +7,8 @@ use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::sweep::Pass;
 use minutehand_protocol::sweep::take_over::start_over;
-use minutehand_sweeper::tick;
-#[cfg(feature = "aws")]
 use minutehand_sweeper::tick_until;
 
 use crate::drain::Drain;
@@ -18,6 +17,11 @@ use crate::local::Local;
 /// However far ahead the first timer is, the sweeper looks at the clock again after so long. A timer of the runtime goes no
 /// further than two years either.
 const LONGEST_REST: Duration = Duration::from_secs(24 * 3600);
+/// How long a pass may take: before what it has hinted of the other shards is over, it comes back to them; and what has come within the horizon since
+/// it began is hinted by the next one.
+const PASS: Duration = Duration::from_secs(pace::HORIZON.as_secs() / 2);
+/// Before the next pass where one had more to do than that.
+const BREATH: Duration = Duration::from_secs(1);
 /// How soon a sweeper that rests sees that its clock was set back; whoever sleeps by the clock looks at it as often.
 const LOOK: Duration = Duration::from_secs(30);
 
@@ -36,14 +40,9 @@ pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: D
     loop {
         let pass = async {
             let began = Shown::by(ports.clock());
-            let carries_on = match tick(&*ports).await {
-                Ok(pass) => pass.carries_on,
-                Err(fault) => {
-                    tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
-                    None
-                }
-            };
-            unless_set_back(ports.clock(), began, rest(&ports, carries_on)).await;
+            let pass = swept(&*ports).await;
+            let resting = unless_set_back(ports.clock(), began, rest(&ports, pass.carries_on));
+            rest_or_go_on(&pass, resting).await;
         };
         tokio::select! {
             biased;
@@ -58,12 +57,10 @@ pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: D
 pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) {
     loop {
         let pass = async {
-            // Before what it has hinted of the other shards is over, a pass comes back to them.
-            if let Err(fault) = tick_until(&*ports, ports.clock().now() + pace::HORIZON / 2).await {
-                tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
-            }
+            let pass = swept(&*ports).await;
             let next = pace::end_of(pace::minute_of(ports.clock().now()));
-            no_longer_than_planned(ports.clock(), next, ports.clock().sleep_until(next)).await;
+            let resting = no_longer_than_planned(ports.clock(), next, ports.clock().sleep_until(next));
+            rest_or_go_on(&pass, resting).await;
         };
         tokio::select! {
             biased;
@@ -71,6 +68,19 @@ pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) 
             () = pass => {}
         }
     }
+}
+
+/// Behind a pass that had more to do than there was time for the next one begins at once.
+async fn rest_or_go_on(pass: &Pass, resting: impl Future<Output = ()>) {
+    if pass.unfinished > 0 { tokio::time::sleep(BREATH).await } else { resting.await }
+}
+
+/// What a pass came to; nothing where it failed.
+async fn swept<D: Ports>(ports: &D) -> Pass {
+    tick_until(ports, ports.clock().now() + PASS).await.unwrap_or_else(|fault| {
+        tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
+        Pass::default()
+    })
 }
 
 /// Sleeps until a timer could be due, or an operation is to be carried on, or one is promised.
@@ -240,6 +250,20 @@ mod tests {
 
             assert_eq!(clock.1.elapsed(), Duration::from_secs(seen_after));
         }
+    }
+
+    /// Removed: what a pass has left is asked for. In the midst of a backlog a sweeper rested until the next minute, and one of a file until a timer was
+    /// overdue.
+    #[tokio::test(start_paused = true)]
+    async fn a_sweeper_rests_only_behind_a_pass_that_came_to_its_end() {
+        let begin = tokio::time::Instant::now();
+        let minute = || tokio::time::sleep(Duration::from_secs(60));
+
+        rest_or_go_on(&Pass { unfinished: 1, ..Pass::default() }, minute()).await;
+        let behind_unfinished = begin.elapsed();
+        rest_or_go_on(&Pass::default(), minute()).await;
+
+        assert_eq!((behind_unfinished, begin.elapsed()), (BREATH, BREATH + Duration::from_secs(60)));
     }
 
     #[test]
