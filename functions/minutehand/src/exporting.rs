@@ -35,9 +35,11 @@ pub(crate) fn exporter(options: &Serve, dropped: Arc<dyn Measure>) -> Result<Opt
     }
 }
 
-/// Sends what there is when all that ran is over; not where somebody is in a hurry, or gets into one.
+/// Sends what there is when all that ran is over, or when the store has failed: what it did last is what is asked for then. Not where somebody is in a
+/// hurry, or gets into one.
 pub(crate) async fn stop(exporting: Option<Exporting>, ended: &Result<Drained, ServeError>) {
-    if let (Some(exporting), Ok(Drained::Whole)) = (exporting, ended) {
+    let has_time = matches!(ended, Ok(Drained::Whole) | Err(ServeError::StoreFailed(_)));
+    if let Some(exporting) = exporting.filter(|_| has_time) {
         tokio::select! {
             () = exporting.stop() => {}
             _stopped = stop_signal() => {}

@@ -87,7 +87,10 @@ impl Host<'_> {
             )
         });
         tokio::select! {
-            why = failed => return Err(ServeError::StoreFailed(why)),
+            why = failed => {
+                handlers.abort(); // whatever they answer now is not so
+                return Err(ServeError::StoreFailed(why));
+            }
             () = stop.comes() => {}
         }
         let patience = self.options.drain_seconds;

@@ -25,6 +25,15 @@ pub(crate) struct Batch {
     dropped: Arc<Dropped>,
 }
 
+/// What a collector did about a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// It said something, or could not be reached.
+    Told,
+    /// It said nothing in time.
+    Unanswered,
+}
+
 impl Batch {
     pub(crate) fn new(signal: Signal, records: usize, message: &impl Message, dropped: &Arc<Dropped>) -> Self {
         let body = Bytes::from(message.encode_to_vec());
@@ -32,22 +41,33 @@ impl Batch {
     }
 
     /// Sends it until it is taken or refused, or until then; who leaves waits for no other try.
-    pub(crate) async fn deliver(mut self, collector: &Collector, until: Instant, leaving: &Leaving, spread: u64) {
-        for tries in 1.. {
+    pub(crate) async fn deliver(
+        mut self,
+        collector: &Collector,
+        until: Instant,
+        leaving: &Leaving,
+        spread: u64,
+    ) -> Delivery {
+        let mut tries = 0;
+        loop {
+            tries += 1;
             let sent = timeout_at(until, collector.post(self.signal, self.body.clone())).await;
             let (after, why) = match sent {
-                Ok(Answer::Taken { rejected, why }) => return self.taken(rejected, &why),
-                Ok(Answer::Refused { why }) => return self.lost(&why),
+                Ok(Answer::Taken { rejected, why }) => {
+                    self.taken(rejected, &why);
+                    return Delivery::Told;
+                }
+                Ok(Answer::Refused { why }) => return self.lost(&why, Delivery::Told),
                 Ok(Answer::Later { after, why }) => (after, why),
-                Err(_elapsed) => return self.lost("the collector did not answer in time"),
+                Err(_elapsed) => return self.lost("the collector did not answer in time", Delivery::Unanswered),
             };
             let wait = wait_before_another_try(tries, after, spread);
             if Instant::now() + wait >= until {
-                return self.lost(&why);
+                return self.lost(&why, Delivery::Told);
             }
             tokio::select! {
                 () = sleep(wait) => {}
-                () = leaving.told() => return self.lost(&why),
+                () = leaving.told() => return self.lost(&why, Delivery::Told),
             }
         }
     }
@@ -55,12 +75,13 @@ impl Batch {
     fn taken(&mut self, rejected: u64, why: &str) {
         self.left = rejected.min(self.left);
         if self.left > 0 {
-            self.lost(why);
+            self.dropped.tell(self.signal, why);
         }
     }
 
-    fn lost(&self, why: &str) {
+    fn lost(&self, why: &str, delivery: Delivery) -> Delivery {
         self.dropped.tell(self.signal, why);
+        delivery
     }
 }
 

@@ -1,5 +1,6 @@
 //! The flusher of a function: what an invocation made is sent at its end, since the process is frozen then. It takes half a second at most, and no
-//! invocation fails by it. A collector that took all of it is left alone for a while: what waits for it meanwhile is kept as far as there is room.
+//! invocation fails by it. A collector that said nothing all that time is left alone for a while, with spans or with metrics, as it was with those that it
+//! said nothing: what waits for it meanwhile is kept as far as there is room.
 
 use std::fmt;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
@@ -11,7 +12,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Delivery};
 use crate::collector::Collector;
 use crate::delta::Delta;
 use crate::dropped::Dropped;
@@ -36,8 +37,13 @@ pub struct Flusher {
     dropped: Arc<Dropped>,
     identity: Identity,
     deadline: Duration,
-    rests_until: Lock<Option<Instant>>,
+    spans_rest: Rest,
+    metrics_rest: Rest,
 }
+
+/// Until when a collector is left alone with one signal: the two may go to different ones.
+#[derive(Default)]
+struct Rest(Lock<Option<Instant>>);
 
 /// What is measured goes where it went, and is told to the collector too.
 struct Both {
@@ -69,7 +75,8 @@ impl Flusher {
             dropped,
             identity,
             deadline,
-            rests_until: Lock::default(),
+            spans_rest: Rest::default(),
+            metrics_rest: Rest::default(),
         })
     }
 
@@ -85,47 +92,61 @@ impl Flusher {
 
     /// Sends what there is. What is under way when the time is over is dropped and counted, which is the next invocation's to tell of.
     pub async fn flush(&self) {
-        if self.rests() {
+        let until = Instant::now() + self.deadline;
+        tokio::join!(self.flush_spans(until), self.flush_metrics(until));
+    }
+
+    /// Batch after batch, as long as there is time for one that takes as long as the last: what is begun and cut would be lost.
+    async fn flush_spans(&self, until: Instant) {
+        if self.spans_rest.is_on() {
             return;
         }
-        let until = Instant::now() + self.deadline;
-        let all = async { tokio::join!(self.flush_spans(until), self.flush_metrics(until)) };
-        let _too_late_is_counted = timeout_at(until, all).await;
-        if Instant::now() >= until {
-            *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REST);
-        }
-    }
-
-    fn rests(&self) -> bool {
-        let until = *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| Instant::now() < until)
-    }
-
-    async fn flush_spans(&self, until: Instant) {
-        let mut waiting = self.waiting.lock().await;
-        loop {
+        let Ok(mut waiting) = timeout_at(until, self.waiting.lock()).await else { return };
+        let mut last = None;
+        while Instant::now() + last.unwrap_or_default() < until {
             let spans = waiting.batch_now();
             if spans.is_empty() {
                 return;
             }
-            let (count, request) = (spans.len(), spans::request(&self.resource, spans));
-            self.send(Batch::new(Signal::Traces, count, &request, &self.dropped), until).await;
+            let (begin, count) = (Instant::now(), spans.len());
+            let batch = Batch::new(Signal::Traces, count, &spans::request(&self.resource, spans), &self.dropped);
+            if self.send(batch, until).await == Delivery::Unanswered && last.is_none() {
+                return self.spans_rest.begin();
+            }
+            last = Some(begin.elapsed());
         }
     }
 
     async fn flush_metrics(&self, until: Instant) {
+        if self.metrics_rest.is_on() {
+            return;
+        }
         let (metrics, left_out) = self.measured.delta.take((self.identity.now)());
         self.dropped.count(Signal::Metrics, left_out);
         let count = points::count(&metrics);
-        if count > 0 {
-            let request = points::request(&self.resource, metrics);
-            self.send(Batch::new(Signal::Metrics, count, &request, &self.dropped), until).await;
+        if count == 0 {
+            return;
+        }
+        let batch = Batch::new(Signal::Metrics, count, &points::request(&self.resource, metrics), &self.dropped);
+        if self.send(batch, until).await == Delivery::Unanswered {
+            self.metrics_rest.begin();
         }
     }
 
-    async fn send(&self, batch: Batch, until: Instant) {
+    async fn send(&self, batch: Batch, until: Instant) -> Delivery {
         let (_nobody_leaves, leaving) = leaving();
-        batch.deliver(&self.collector, until, &leaving, self.identity.instance).await;
+        batch.deliver(&self.collector, until, &leaving, self.identity.instance).await
+    }
+}
+
+impl Rest {
+    fn begin(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REST);
+    }
+
+    fn is_on(&self) -> bool {
+        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
     }
 }
 
@@ -143,10 +164,13 @@ mod tests {
 
     use super::*;
     use crate::collector::tests::{Asked, Said, Stub, identity};
+    use crate::queue::BATCH;
     use crate::spans::tests::span;
 
     /// For a flush that is to succeed, over real sockets: beside other tests it may take much longer than an invocation gives it.
     const PATIENCE: Duration = Duration::from_secs(20);
+    /// For one in which requests are to arrive, and one of them to hang.
+    const ARRIVING: Duration = Duration::from_secs(8);
 
     /// The names of what was measured.
     #[derive(Default)]
@@ -173,7 +197,13 @@ mod tests {
 
     /// As if it had been left alone for long enough.
     fn rested(flusher: &Flusher) {
-        *flusher.rests_until.lock().unwrap() = None;
+        for rest in [&flusher.spans_rest, &flusher.metrics_rest] {
+            *rest.0.lock().unwrap() = None;
+        }
+    }
+
+    fn paths(stub: &Stub) -> Vec<String> {
+        stub.seen().into_iter().map(|asked| asked.path).collect()
     }
 
     fn named(asked: Asked) -> Vec<String> {
@@ -219,13 +249,13 @@ mod tests {
         assert_eq!(named(stub.seen().pop().unwrap()), [TELEMETRY_DROPPED.name], "the next one tells of it");
     }
 
-    /// Removed: a collector that did not answer is asked again at once. Each invocation took half a second longer, and with few of them at once all
-    /// that waited for its turn came later and later.
+    /// Removed, one after the other: a collector that did not answer is asked again at once, whereby each invocation took half a second longer, and
+    /// with few of them at once all that waited for its turn came later and later; what rests is both signals, though one of them is taken.
     #[tokio::test]
-    async fn a_collector_that_hangs_is_left_alone_for_a_while_and_nothing_of_that_time_is_lost() {
+    async fn a_collector_that_hangs_with_metrics_is_left_alone_with_them_and_nothing_of_that_time_is_lost() {
         let stub = Stub::saying(vec![Said::Nothing; 1]).await;
         let (mut flusher, heard) = flusher(&stub);
-        flusher.deadline = Duration::from_secs(3); // beside other tests it may take a while until the request is there
+        flusher.deadline = ARRIVING;
         flusher.sink().add(&ATTEMPTS, &[], 1.0);
         flusher.flush().await;
         let asked = stub.seen().len();
@@ -234,11 +264,32 @@ mod tests {
         flusher.sink().add(&ATTEMPTS, &[], 1.0);
         flusher.spans().ended(span());
         flusher.flush().await;
-        assert_eq!(stub.seen().len(), asked, "it rests");
+        assert_eq!(paths(&stub)[asked..], ["/v1/traces"], "metrics rest");
         rested(&flusher);
         flusher.flush().await;
 
-        assert_eq!(stub.seen().len(), asked + 2);
+        assert_eq!(paths(&stub)[asked..], ["/v1/traces", "/v1/metrics"]);
         assert_eq!(heard.of(TELEMETRY_DROPPED.name), "1", "what it was asked to take when it hung");
+    }
+
+    /// Removed: a collector that took a batch before the time was over is no hanging one. It was left alone, and what came meanwhile found no room.
+    #[tokio::test]
+    async fn a_collector_that_has_more_to_take_than_there_is_time_for_is_not_left_alone() {
+        let stub = Stub::saying(vec![Said::taken(), Said::Nothing]).await;
+        let (mut flusher, _) = flusher(&stub);
+        flusher.deadline = ARRIVING;
+        for _ in 0..=BATCH {
+            flusher.spans().ended(span());
+        }
+        flusher.flush().await;
+        assert_eq!(paths(&stub), ["/v1/traces"; 2]);
+
+        flusher.spans().ended(span());
+        flusher.deadline = PATIENCE;
+        flusher.flush().await;
+
+        let mut then = paths(&stub).split_off(2);
+        then.sort_unstable();
+        assert_eq!(then, ["/v1/metrics", "/v1/traces"], "and it is told of what was cut");
     }
 }
