@@ -84,7 +84,7 @@ async fn archived<E: Engine>(
     archive: &Arc<Mutex<Archive>>,
     expired: Vec<Expired>,
 ) -> Result<Vec<Expired>, Fault> {
-    let (mut may_go, mut unreadable) = (Vec::with_capacity(expired.len()), None);
+    let (mut may_go, mut unreadable) = (Vec::with_capacity(expired.len()), Vec::new());
     for some in expired.chunks(ARCHIVED_AT_ONCE) {
         let (mut of_no_run, mut of_runs, mut records) = (Vec::new(), Vec::new(), Vec::new());
         for each in some {
@@ -94,7 +94,7 @@ async fn archived<E: Engine>(
                     of_runs.push((PathBuf::from(record.folder()), each.clone()));
                     records.push(record);
                 }
-                Err(why) if why.is_of_an_item() => unreadable = Some(why),
+                Err(why) if why.is_of_an_item() => unreadable.push(why),
                 Err(fault) => return Err(fault),
             }
         }
@@ -107,7 +107,10 @@ async fn archived<E: Engine>(
         may_go.append(&mut of_no_run);
         may_go.extend(go.into_iter().map(|(_, each)| each));
     }
-    if let Some(why) = unreadable {
+    if let Some(why) = unreadable.last() {
+        // No timer leads to what is over, so that no sweep would meet it.
+        let later = unreadable.iter().filter(|why| matches!(why, Fault::Later { .. })).count() as u64;
+        ports.events().emit(&Event::Unreadable { later, corrupt: unreadable.len() as u64 - later });
         tracing::warn!(%why, "runs that cannot be read are neither archived nor deleted");
     }
     Ok(may_go)

@@ -1,4 +1,5 @@
-//! The bootstraps: the four functions as they are deployed, built for this machine; with `MINUTEHAND_BUILD=--x86-64` as Lambda gets them.
+//! The bootstraps: the four functions as they are deployed, built for this machine; with `MINUTEHAND_BUILD=--x86-64` as Lambda gets them, and with
+//! `--otel` among its words with what exports.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use crate::workspace;
 pub fn build_functions() {
     let _turn = workspace::locked(&workspace::target().join("lambda/lock"));
     let mut build = Command::new(workspace::root().join("infra/build"));
-    build.args(env::var("MINUTEHAND_BUILD"));
+    build.args(env::var("MINUTEHAND_BUILD").unwrap_or_default().split_whitespace());
     output_of(&mut build);
 }
 

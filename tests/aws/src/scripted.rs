@@ -54,6 +54,10 @@ impl Scripted {
         Self { endpoint, inner }
     }
 
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
     pub fn sdk(&self) -> SdkConfig {
         sdk_for(&self.endpoint)
     }

@@ -1,5 +1,5 @@
-//! The four bootstraps as Lambda starts them: how quickly they are there, how much memory they take, what they answer, and
-//! what they say when they cannot start.
+//! The four bootstraps as Lambda starts them: how quickly they are there, how much memory they take, what they answer, what
+//! they measure and export, and what they say when they cannot start.
 
 #![expect(clippy::print_stdout, reason = "what is measured is shown")]
 
@@ -16,8 +16,10 @@ use http::{HeaderMap, StatusCode, Uri};
 use minutehand_aws_tests::bootstraps::build_functions;
 use minutehand_aws_tests::dynamo::{Dynamo, tables};
 use minutehand_aws_tests::runtime::{Did, RuntimeApi};
+use minutehand_aws_tests::scripted::Scripted;
 use minutehand_aws_tests::stream::{EXPIRY, removed};
 use minutehand_aws_tests::workspace;
+use minutehand_python::prerequisite::not_run;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
@@ -35,6 +37,8 @@ const MEMORY_AFTER_AN_EVENT_KB: u64 = 30 * 1024;
 const STARTS: usize = 7;
 /// On a machine so busy that none of those was undisturbed, as many more as it takes, up to these.
 const MOST_STARTS: usize = 40;
+/// What a collector does not take within half a second is dropped, and on a busy machine it may need longer: so many invocations try.
+const MOST_EXPORTS: usize = 10;
 
 const KEY: &str = "mh_a_key_of_the_tests";
 
@@ -249,7 +253,9 @@ async fn a_log_line_is_json_with_its_time_and_the_requests_id() {
 async fn what_an_invocation_measured_is_one_line_of_its_log() {
     let _turn = bootstraps().await;
     let dynamo = Dynamo::start().await;
-    let mut runtime = RuntimeApi::start([creation(), creation()]).await;
+    let mut creation = creation(&json!({"target": {"noop": {}}, "schedule": {"on_demand": true}}));
+    creation["headers"]["idempotency-key"] = json!("once");
+    let mut runtime = RuntimeApi::start([creation.clone(), creation]).await;
     let mut api = Function::Api.start(&dynamo, &runtime);
     let child = api.env("MINUTEHAND_METRICS", "Minutehand/test").spawn().expect("it was built");
     let mut answered = Vec::new();
@@ -262,8 +268,7 @@ async fn what_an_invocation_measured_is_one_line_of_its_log() {
     let said = said_until_now(child).await;
 
     assert_eq!(answered, [Some(201), Some(200)], "{said}");
-    let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let told: Vec<Value> = lines.filter(|line| !line["_aws"].is_null()).collect();
+    let told = measured(&said);
     let [made, again] = &told[..] else { panic!("{told:?}") };
     let directive = &made["_aws"]["CloudWatchMetrics"][0];
     assert_eq!(
@@ -276,8 +281,66 @@ async fn what_an_invocation_measured_is_one_line_of_its_log() {
     assert_eq!(again.get("job_changes_total.created"), None, "each measurement is told once");
 }
 
-/// A place for objects, which answers with these statuses, one after the other, and shows what it was sent.
-async fn bucket(statuses: impl IntoIterator<Item = u16>) -> (String, Arc<Mutex<Vec<(HeaderMap, String, Vec<u8>)>>>) {
+/// The alarms look for each metric of the executor under its function and its priority together, and find it nowhere else (`infra/lib/measured.ts`):
+/// `LateStarts` and `CriticalWaits` would never ring.
+///
+/// Removed: the executor's main gives the document no priority.
+#[tokio::test]
+async fn what_an_executor_measured_is_told_of_its_queues_priority() {
+    let _turn = bootstraps().await;
+    let dynamo = Dynamo::start().await;
+
+    let said = carrying_out_a_due_run(&dynamo, "MINUTEHAND_METRICS", "Minutehand/test").await;
+
+    let told = measured(&said);
+    let [told] = &told[..] else { panic!("{said}") };
+    let directive = &told["_aws"]["CloudWatchMetrics"][0];
+    assert_eq!(directive["Dimensions"], json!([["function", "priority"]]), "{told}");
+    assert_eq!((&told["function"], &told["priority"]), (&json!("executor"), &json!("critical")));
+    let metrics = directive["Metrics"].as_array().expect("what is measured");
+    assert!(metrics.contains(&json!({"Name": "run_lag_seconds", "Unit": "Seconds"})), "{told}");
+    let Some([lag]) = told["run_lag_seconds"].as_array().map(Vec::as_slice) else { panic!("{told}") };
+    assert!(lag.as_f64() >= Some(0.0), "{told}");
+    assert_eq!((&told["attempts_total"], &told["runs_total.succeeded"]), (&json!(1.0), &json!(1.0)), "{told}");
+}
+
+/// Nothing here reads Protobuf, in which a text stands as it is. Functions that were built without what exports do their work all the same, and say so.
+///
+/// Removed, one after the other: `--otel` gives functions the feature; what an invocation made is sent before its line; its spans are put in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_executor_did_is_exported_to_the_collector_that_it_is_told_of() {
+    let _turn = bootstraps().await;
+    let dynamo = Dynamo::start().await;
+    let (collector, sent) = listener([]).await;
+    let mut invocations = 0;
+
+    let [traces, metrics] = loop {
+        let said = carrying_out_a_due_run(&dynamo, "OTEL_EXPORTER_OTLP_ENDPOINT", &collector).await;
+        if said.contains("built without OTLP") {
+            return not_run("`--otel` is not in MINUTEHAND_BUILD", "the tests of what functions export");
+        }
+        let sent = sent.lock().expect("nobody panics").clone();
+        let texts = ["/v1/traces", "/v1/metrics"].map(|at| {
+            let bodies = sent.iter().filter(|(_, path, _)| path == at);
+            bodies.map(|(_, _, body)| String::from_utf8_lossy(body)).collect::<String>()
+        });
+        if texts.iter().all(|text| !text.is_empty()) {
+            break texts;
+        }
+        invocations += 1;
+        assert!(invocations < MOST_EXPORTS, "{} requests: {said}", sent.len());
+    };
+
+    for (text, wanted) in [
+        (&traces, ["minutehand-executor", "minutehand.attempt", "minutehand.status"]),
+        (&metrics, ["minutehand-executor", "minutehand_run_lag_seconds", "minutehand_attempts_total"]),
+    ] {
+        assert!(wanted.iter().all(|word| text.contains(word)), "{wanted:?}: {text}");
+    }
+}
+
+/// Who answers with these statuses, one after the other, and shows what was sent.
+async fn listener(statuses: impl IntoIterator<Item = u16>) -> (String, Arc<Mutex<Vec<(HeaderMap, String, Vec<u8>)>>>) {
     let put = Arc::new(Mutex::new(Vec::new()));
     let (seen, statuses) = (Arc::clone(&put), Mutex::new(statuses.into_iter().collect::<VecDeque<_>>()));
     let answer = Arc::new(move |headers: HeaderMap, uri: Uri, body: Bytes| {
@@ -300,7 +363,7 @@ async fn bucket(statuses: impl IntoIterator<Item = u16>) -> (String, Arc<Mutex<V
 async fn what_expired_is_put_into_the_bucket_as_s3_wants_it() {
     let _turn = bootstraps().await;
     let dynamo = Dynamo::start().await;
-    let (address, put) = bucket([503, 200]).await;
+    let (address, put) = listener([503, 200]).await;
     let torn = json!({"pk": {"S": "acme#h#1"}, "sk": {"S": "run#1"}, "version": {"N": "1"}});
     let event = json!({"Records": [removed("e-1", Some(EXPIRY), &torn)]});
     let mut runtime = RuntimeApi::start([event.clone(), event]).await;
@@ -328,9 +391,9 @@ async fn what_expired_is_put_into_the_bucket_as_s3_wants_it() {
     let header = |name: &str| headers[name].to_str().expect("text").to_owned();
     assert_eq!(header("x-amz-content-sha256"), HEXLOWER.encode(&Sha256::digest(object)));
     assert!(header("authorization").contains("/us-east-1/s3/aws4_request"), "{headers:?}");
-    let told = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let told: Vec<Value> = told.filter(|line| !line["archived_runs_total.unreadable"].is_null()).collect();
-    assert_eq!(told.len(), 1, "{said}");
+    let told = measured(&said);
+    let told = told.iter().filter(|line| !line["archived_runs_total.unreadable"].is_null());
+    assert_eq!(told.count(), 1, "{said}");
 }
 
 /// There is none here: what answers is the table's emulator.
@@ -364,14 +427,59 @@ async fn a_switch_that_cannot_be_pushed_takes_nothing_from_the_pass_that_it_aske
     assert_eq!(told["dead_letters_oldest_seconds"], json!([0.0]), "there is none: {told}");
 }
 
-fn creation() -> Value {
+fn creation(job: &Value) -> Value {
     let mut event = Function::Api.event();
     event["rawQueryString"] = json!("");
-    event["headers"]["idempotency-key"] = json!("once");
     event["headers"]["content-type"] = json!("application/json");
     event["requestContext"]["http"]["method"] = json!("POST");
-    event["body"] = json!(json!({"target": {"noop": {}}, "schedule": {"on_demand": true}}).to_string());
+    event["body"] = json!(job.to_string());
     event
+}
+
+/// What an executor with one more setting says while it carries out a critical run that is due, by the hint that the API has sent.
+async fn carrying_out_a_due_run(dynamo: &Dynamo, setting: &str, value: &str) -> String {
+    let queues = Scripted::start(|_, asked| asked.taken_but(|_| None)).await;
+    let hint = hint_of_a_due_run(dynamo, &queues).await;
+    let mut runtime = RuntimeApi::start([hint]).await;
+    let mut executor = Function::Executor.start(dynamo, &runtime);
+    executor.env("AWS_ENDPOINT_URL_SQS", queues.endpoint()).env(setting, value);
+    let child = executor.spawn().expect("it was built");
+    let Did::Polled(_) = runtime.next().await else { panic!("it asks first") };
+    let answered = runtime.next().await;
+
+    let said = said_until_now(child).await;
+
+    match answered {
+        Did::Answered(answer) => assert_eq!(answer["batchItemFailures"].get(0), None, "{said}"),
+        other => panic!("{other:?}: {said}"),
+    }
+    said
+}
+
+/// As its trigger sends it to an executor.
+async fn hint_of_a_due_run(dynamo: &Dynamo, queues: &Scripted) -> Value {
+    let creation = creation(&json!({"target": {"noop": {}}, "priority": "critical"}));
+    let mut runtime = RuntimeApi::start([creation]).await;
+    let mut api = Function::Api.start(dynamo, &runtime);
+    let _child = api.env("AWS_ENDPOINT_URL_SQS", queues.endpoint()).spawn().expect("it was built");
+    let Did::Polled(_) = runtime.next().await else { panic!("it asks first") };
+    match runtime.next().await {
+        Did::Answered(answer) => assert_eq!(answer["statusCode"], 201, "{answer}"),
+        other => panic!("{other:?}"),
+    }
+    let asked = queues.asked();
+    let [sent] = &asked[..] else { panic!("one hint: {asked:?}") };
+    assert_eq!(sent.body["QueueUrl"], "http://127.0.0.1:9/1/critical", "{sent:?}");
+    let mut event = Function::Executor.event();
+    event["Records"][0]["body"] = sent.entries()[0]["MessageBody"].clone();
+    event["Records"][0]["eventSourceARN"] = json!("arn:aws:sqs:us-east-1:1:critical");
+    event
+}
+
+/// The lines of what was measured, among all that was said.
+fn measured(said: &str) -> Vec<Value> {
+    let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter(|line| !line["_aws"].is_null()).collect()
 }
 
 async fn said_until_now(mut child: Child) -> String {

@@ -14,7 +14,7 @@ use minutehand_domain::run::logbook::LogPiece;
 use minutehand_domain::run::{Run, State};
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_io::clock::{Clock as _, SystemClock};
-use minutehand_io::store::embedded::FileStore;
+use minutehand_io::store::embedded::{Codec, FileStore};
 use minutehand_io::store::{Guard, LogFrom, Store as _};
 use serde_json::Value;
 
@@ -129,6 +129,38 @@ async fn what_cannot_be_archived_stays_and_is_counted() {
     assert_eq!(server.client().get(&format!("/v1/runs/{old}")).await.status, 200);
     let complaint = "runs could not be archived, and are not deleted";
     eventually(SOON, complaint, || async { server.stderr().contains(complaint).then_some(()) }).await;
+}
+
+/// By this `CorruptItems` goes: what is over has no timer, so that no sweep meets it.
+///
+/// Removed: what cannot be read is counted where it is to be archived. It stayed for ever, and nothing rang.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expired_run_that_nobody_can_read_stays_and_is_counted() {
+    let (data, archive) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (old, _new) = fill(data.path(), 3).await;
+    let torn = RunKey { discriminator: 3, ..old };
+    let store = FileStore::open(data.path()).unwrap();
+    let run = Run { state: State::Cancelled { at: torn.at }, ..Run::new(Tenant::deployment(), torn, Priority::Normal) };
+    let put = store.seen_through(Codec::Damaging).put(&run.tenant, torn, &run, Guard::Absent).await.unwrap();
+    assert!(put.is_written());
+    store.close();
+
+    let server = archiving(data.path(), archive.path());
+    let counted = |line: &str| {
+        let count = line.strip_prefix(r#"minutehand_unreadable_items_total{why="corrupt"} "#);
+        count.is_some_and(|count| count != "0")
+    };
+    eventually(PASSES, "it is counted, and what can be read is gone", async || {
+        let is_counted = server.client().get("/metrics").await.body.as_str()?.lines().any(counted);
+        let is_gone = server.client().get(&format!("/v1/runs/{old}")).await.status == 404;
+        (is_counted && is_gone).then_some(())
+    })
+    .await;
+
+    drop(server);
+    assert_eq!(ids_of(archive.path()).len(), 3);
+    let store = FileStore::open(data.path()).unwrap();
+    assert!(store.get::<Run>(&Tenant::deployment(), torn).await.is_err(), "it is there still");
 }
 
 /// The process is killed again and again while it archives: each run is in the archive, and what was not archived is in the store.
