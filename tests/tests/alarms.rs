@@ -6,7 +6,7 @@
 #[path = "alarms/faults.rs"]
 mod faults;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -158,6 +158,25 @@ fn each_alarm_has_one_runbook_and_each_runbook_an_alarm() {
     let alarms = alarms_of(made);
     let elsewhere = [&OF_THE_TEMPLATE[..], &OF_PROMETHEUS_ALONE].concat();
     assert_eq!(alarms, without(&runbooks, &elsewhere), "alarms of CloudWatch and sections of docs/operations.md");
+}
+
+/// What wakes somebody does so wherever it rings, but for one that is worse on AWS: what is not archived there is lost.
+#[test]
+fn each_alarm_is_as_loud_as_its_runbook_says() {
+    let loudness = |pattern: &str, text: &str| -> BTreeMap<String, String> {
+        let pattern = Regex::new(pattern).expect("a pattern");
+        let found = pattern.captures_iter(text);
+        found.map(|found| (found[1].to_owned(), found[2].to_lowercase())).collect()
+    };
+    let runbooks = loudness(r"(?m)^### (\w+)\n\n\*(Page|Ticket)\.", &text("docs/operations.md"));
+    let mut rules = loudness(r"- alert: (\w+)\n(?:.*\n)*?.*severity: (\w+)", &text("infra/prometheus/alerts.yaml"));
+    let alarms = loudness(r"\('(\w+)', '(page|ticket)'", &text("infra/lib/alarms.ts"));
+
+    assert_eq!(rules.insert("ArchiveBehind".to_owned(), "page".to_owned()).as_deref(), Some("ticket"));
+    assert!(rules.len() > 20 && alarms.len() > 20, "{} rules, {} alarms", rules.len(), alarms.len());
+    for (name, loud) in rules.iter().chain(&alarms) {
+        assert_eq!(runbooks.get(name), Some(loud), "{name}");
+    }
 }
 
 #[test]

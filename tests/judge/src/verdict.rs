@@ -53,6 +53,7 @@ impl<'a> Verdict<'a> {
             verdict.a_catch_up_follows_its_policy(job);
             verdict.what_is_made_up_for_begins_at_its_pace(job);
             verdict.an_outage_is_over_before_it_is_recorded(job);
+            verdict.what_may_be_waiting_is_not_passed_over(job);
             verdict.what_calendars_take_is_on_record(job);
             verdict.the_record_of_a_calendar_covers_what_one_took(job);
             verdict.what_has_one_instant_begins_once(job);

@@ -362,6 +362,17 @@ fn a_record_covers_only_what_had_passed() {
 }
 
 #[test]
+fn what_may_be_waiting_and_was_passed_over_is_reported() {
+    let rule = "what may be waiting is not passed over";
+    let passed_over = |at: i64| rules(&recorded_outage(CatchUp::USUAL, "coalesced", at, 120)).contains(&rule);
+
+    // The first is at 60, and the one behind it overdue from 150 on.
+    assert_eq!([149, 150].map(passed_over), [true, false]);
+    let late = CatchUp::Last { window: 60_000 };
+    assert!(!rules(&recorded_outage(late, "coalesced", 149, 120)).contains(&rule), "it was too late");
+}
+
+#[test]
 fn an_outage_that_never_was_is_reported() {
     let rule = "in calm nothing is missed";
     let beside = |calm_from: i64| {

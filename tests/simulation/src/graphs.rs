@@ -466,7 +466,7 @@ impl Play {
                 sim.count("failed run gone on with");
             }
             if resumed.is_some_and(|before| before.resumes.is_some()) {
-                sim.count("gone on with once more");
+                sim.count("resumed once more");
             }
             self.count_kind(account, run);
         }

@@ -12,6 +12,9 @@ const DECIDED: i64 = 5_000;
 /// How long the turns may be that a tenant's other jobs have before this one's.
 const LINE: i64 = 5_000;
 
+/// From when on an occurrence is overdue.
+const OVERDUE: i64 = 30_000;
+
 /// The longest that a sweeper sleeps between its decision and its read of the job.
 const SLEPT: i64 = 30 * 60_000;
 
@@ -87,6 +90,25 @@ impl Verdict<'_> {
             if expected != Some(until) {
                 let detail = format!("{until} fires, and not {expected:?}, at {at}");
                 self.report("a catch-up is what its policy says", job.job, record.instant, detail);
+            }
+        }
+    }
+
+    /// The record of an outage reaches over more than one occurrence only where there was one: what may still be waiting for a hand, as the one behind it
+    /// is not overdue, is left to that.
+    pub(super) fn what_may_be_waiting_is_not_passed_over(&mut self, job: &Job) {
+        if !self.account.wrong_clocks.is_empty() {
+            return; // a clock may be set back between the decision and its record
+        }
+        for record in self.skips_of(job, "coalesced") {
+            // What another record speaks for has one of its own that covers nothing.
+            let (Some(at), Some(_)) = (record.at, record.covers_until) else { continue };
+            let Some(head) = the_only_one(&job.heads, record.instant.min(at), at + SLEPT) else { continue };
+            let behind = head.schedule.instants(record.instant + 1, at + 1).first().copied();
+            let is_in_time = at - record.instant <= head.catch_up.window();
+            if let Some(behind) = behind.filter(|behind| is_in_time && at < behind + OVERDUE) {
+                let detail = format!("at {at}, as {behind} was not overdue");
+                self.report("what may be waiting is not passed over", job.job, record.instant, detail);
             }
         }
     }

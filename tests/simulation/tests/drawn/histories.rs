@@ -204,6 +204,11 @@ const OF_JOBS: &[(&str, u64)] = &[
     // Flows.
     ("change answered", 1000),
     ("second page of jobs", 500),
+    ("calendar said", 800),
+    ("calendar taken away", 15),
+    ("heeds a calendar and moves", 100),
+    ("heeds a calendar and skips", 100),
+    ("ended skipped: calendar", 120),
     ("schedule without an end", 200),
     ("creation replayed", 100),
     ("creation unanswered", 10),
@@ -307,6 +312,7 @@ const OF_GRAPHS: &[(&str, u64)] = &[
     ("task tried again by itself", 80),
     ("gone on with", 20),
     ("failed run gone on with", 10),
+    ("resumed once more", 10),
     ("played on processes", 20),
     ("played on invocations", 20),
     ("played on one machine", 8),
@@ -349,6 +355,5 @@ const OF_GRAPHS: &[(&str, u64)] = &[
     ("stopped cancelled", 10),
     ("stopped timed_out", 5),
     ("waited for a place", 10),
-    ("gone on with", 8),
     ("reused", 10),
 ];

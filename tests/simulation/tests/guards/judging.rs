@@ -291,6 +291,11 @@ fn an_outage_is_over_before_it_is_recorded() {
 }
 
 #[test]
+fn what_may_be_waiting_is_not_passed_over() {
+    kept(Of::Jobs, "what may be waiting is not passed over", 60);
+}
+
+#[test]
 fn what_is_made_up_for_begins_at_its_pace() {
     kept(Of::Jobs, "what is made up for begins at its pace", 150);
 }
