@@ -305,7 +305,7 @@ impl Job {
         self.nominal(t).unwrap_or(t)
     }
 
-    /// What `t` was meant for by the schedule that fires then, in force or not: its timer may outlast it.
+    /// What `t` was meant for by the schedule that fires then: the one in force, or else another, which its timer may outlast.
     fn nominal(&self, t: Moment) -> Option<Moment> {
         if let Some(carried) = self.carried_to(t) {
             return Some(carried.nominal);
@@ -313,7 +313,8 @@ impl Job {
         let schedules = || self.schedules().map(|in_force| in_force.schedule);
         let is_spread = schedules().any(|schedule| schedule.jitter.is_some() || schedule.observance.is_some());
         let fires = |schedule: &&Schedule| schedule.fires_at(t);
-        is_spread.then(|| schedules().find(fires)).flatten().map(|schedule| schedule.nominal(t))
+        let then = self.in_force(t).map(|in_force| in_force.schedule);
+        is_spread.then(|| then.into_iter().chain(schedules()).find(fires)).flatten().map(|schedule| schedule.nominal(t))
     }
 
     /// Whether `t` is an occurrence by the schedule that is, or was, in force then; whatever has become of the job since.
@@ -352,7 +353,8 @@ impl Job {
             (Status::Active | Status::Paused, Change::Delete) => next.status = Status::Cancelled,
             // In a pause too: nothing of it fires, but what was due before the pause and did not fire is known by it.
             (Status::Active | Status::Paused, Change::Edit { schedule, definition }) => {
-                if let Some(schedule) = schedule {
+                let schedule = schedule.as_ref().map(|schedule| schedule.spread_since(&self.schedule));
+                if let Some(schedule) = &schedule {
                     next.before = self.remembered_by_a_change();
                     next.carried = self.carried_into(schedule, now);
                     next.since = self.in_force_from(schedule, now, next.carried);

@@ -205,6 +205,17 @@ impl Schedule {
         self.after_jitter(self.moved_to(nominal))
     }
 
+    /// Where it names what another one named that was in force before, and fires as much later: what that one named is its own, though it is yet to fire.
+    #[must_use]
+    pub(crate) fn spread_since(&self, before: &Self) -> Self {
+        let is_alike = |ours: &Jitter, theirs: &Jitter| ours.by == theirs.by && self.when == before.when;
+        let since = |ours: &Jitter| {
+            before.jitter.filter(|theirs| is_alike(ours, theirs)).map(|theirs| theirs.from.min(ours.from))
+        };
+        let jitter = self.jitter.map(|ours| Jitter { from: since(&ours).unwrap_or(ours.from), ..ours });
+        Self { jitter, ..self.clone() }
+    }
+
     pub fn before_jitter(&self, t: Moment) -> Moment {
         self.jitter.as_ref().map_or(t, |jitter| jitter.nominal(t))
     }

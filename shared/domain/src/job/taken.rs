@@ -101,17 +101,14 @@ impl Job {
         carried.filter(|carried| carried.at == t && !is_regular())
     }
 
-    /// A fire that a calendar moved beyond `now` goes on under a schedule that fires alike, at the first instant that its calendars allow:
-    /// it has been due, and a change must not take it away. Where that schedule is spread, it may be yet to come by itself.
+    /// A fire that a calendar moved to `now` or beyond goes on under a schedule that fires alike, when that would have had it, or at the first instant that its
+    /// calendars allow: it has been due, and a change must not take it away.
     pub(super) fn carried_into(&self, schedule: &Schedule, now: Moment) -> Option<Carried> {
         if self.status != Status::Active || schedule.when != self.schedule.when {
             return None;
         }
-        let nominal = self.moved_from(self.next_after(now)?).filter(|nominal| *nominal <= now)?;
-        let schedule = &schedule.counted_from(now);
-        let by_itself = schedule.effective(nominal);
-        let comes_by_itself = by_itself > now && schedule.fires_at(by_itself) && schedule.nominal(by_itself) == nominal;
-        if comes_by_itself { None } else { Some(Carried { nominal, at: schedule.carries_on_at(now)? }) }
+        let nominal = self.moved_from(self.next_after(now.just_before())?).filter(|nominal| *nominal <= now)?;
+        Some(Carried { nominal, at: schedule.carries_on_at(nominal, now)? })
     }
 
     fn next_named_after(&self, t: Moment) -> Option<Moment> {

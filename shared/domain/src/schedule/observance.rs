@@ -202,13 +202,14 @@ impl Schedule {
         to.unwrap_or(nominal)
     }
 
-    /// Where a fire goes on from `now` that a calendar has moved and that has not begun.
-    pub(crate) fn carries_on_at(&self, now: Moment) -> Option<Moment> {
-        let allowed = match &self.observance {
-            Some(observance) => observance.allowed_from(now, &mut Patience::default())?,
-            None => now,
+    /// Where a fire goes on, from `now` on, that a calendar has moved and that has not begun: where this schedule would have had it, if that is to come.
+    pub(crate) fn carries_on_at(&self, nominal: Moment, now: Moment) -> Option<Moment> {
+        let allowed = |t: Moment| match &self.observance {
+            Some(observance) => observance.allowed_from(t, &mut Patience::default()),
+            None => Some(t),
         };
-        self.unless_ended(allowed).map(|at| self.after_jitter(at))
+        let own = allowed(nominal).filter(|at| self.after_jitter(*at) >= now);
+        self.unless_ended(own.or_else(|| allowed(now))?).map(|at| self.after_jitter(at))
     }
 
     /// The calendar that takes what the schedule names at `nominal`, with its reason.

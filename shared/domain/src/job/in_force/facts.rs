@@ -122,11 +122,65 @@ fn a_moved_fire_that_its_calendar_allows_after_all_before_it_is_spread_is_one() 
     let allowed = with(&job, &shut(at(20), at(21)), past(3, 5));
     let later = with(&job, &shut(at(20), at(21)), past(3, 15));
 
-    let next = |job: &Job, t| (job.next_after(t), job.next_after(t).map(|next| job.nominal_of(next)));
+    let at_once = with(&job, &shut(at(20), at(21)), past(3, 10));
+
+    let next = |job: &Job, t: Moment| (job.next_after(t), job.next_after(t).map(|next| job.nominal_of(next)));
+    assert_eq!(next(&at_once, past(3, 10).just_before()), (Some(past(3, 10)), Some(at(3))));
+    assert_eq!(next(&at_once, past(3, 10)), (Some(past(4, 10)), Some(at(4))));
     assert_eq!(next(&allowed, past(3, 5)), (Some(past(3, 10)), Some(at(3))));
     assert_eq!(next(&allowed, past(3, 10)), (Some(past(4, 10)), Some(at(4))));
     assert_eq!(next(&later, past(3, 15)), (Some(past(3, 25)), Some(at(3))));
     assert_eq!(next(&later, past(3, 25)), (Some(past(4, 10)), Some(at(4))));
+}
+
+/// Removed: a moved fire goes on where the new version would have had it. Of what moves to one instant part was carried to another: it was one fire, and
+/// came twice.
+#[test]
+fn what_moves_to_one_instant_stays_one_when_that_is_changed() {
+    let calendar = shut(past(2, 50), at(4));
+    let schedule = heeding("10,25,40,55 * * * *", OnExcluded::Move, &calendar).counted_from(at(0));
+    let mut job = Job { schedule, ..hourly(OnExcluded::Move, &calendar) };
+    job.schedule.jitter = Some(Jitter { most_seconds: 600, by: Duration::from_secs(600), from: at(0) });
+    assert_eq!(job.next_after(past(3, 20)), Some(past(4, 10)));
+
+    let sooner = with(&job, &shut(past(2, 50), past(3, 18)), past(3, 20));
+
+    let fires: Vec<_> =
+        std::iter::successors(sooner.next_after(past(3, 20)), |t| sooner.next_after(*t)).take(2).collect();
+    assert_eq!(fires, [past(3, 28), past(3, 35)]);
+    assert_eq!(sooner.nominal_of(past(3, 28)), past(2, 55));
+}
+
+/// Removed: the very instant of a change belongs to what comes behind it. What was moved to there was refused.
+#[test]
+fn a_change_at_the_instant_of_a_moved_fire_leaves_it() {
+    let job = hourly(OnExcluded::Move, &shut(past(2, 50), past(3, 30)));
+
+    let changed = with(&job, &shut(past(2, 50), past(3, 30)), past(3, 30));
+
+    assert_eq!((changed.admits(past(3, 30)), changed.nominal_of(past(3, 30))), (Ok(()), at(3)));
+    assert_eq!(changed.next_after(past(3, 30)), Some(at(4)));
+}
+
+/// Removed: a schedule that names the same, as much later, is spread since the one before it was. What had been named, and was yet to fire, never came.
+#[test]
+fn what_is_yet_to_fire_outlives_a_change_of_all_else() {
+    let spread = |schedule: Schedule, from| Schedule {
+        jitter: Some(Jitter { most_seconds: 10_800, by: Duration::from_secs(10_800), from }),
+        ..schedule
+    };
+    let calendar = shut(past(2, 50), past(3, 10));
+    let mut job = hourly(OnExcluded::Move, &calendar);
+    job.schedule = spread(job.schedule, at(0));
+    assert_eq!(job.next_after(at(6)), Some(past(6, 10)), "three, moved and spread");
+
+    let ending = spread(heeding("0 * * * *", OnExcluded::Move, &calendar), past(4, 30));
+    let ending = Schedule { end_at: Some(at(20)), ..ending };
+    let changed = job.after(&Change::reschedule(ending), past(4, 30)).unwrap();
+
+    let fires: Vec<_> =
+        std::iter::successors(changed.next_after(past(4, 30)), |t| changed.next_after(*t)).take(3).collect();
+    assert_eq!(fires, [at(5), past(6, 10), at(7)]);
 }
 
 #[test]
