@@ -441,6 +441,12 @@ pub async fn material_again<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result
     prepare(ports, &claimed.order.target, &claimed.run.tenant, claimed.payload.as_ref()).await
 }
 
+/// The same of the call of whoever is asked before.
+pub async fn hook_material_again<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result<Material, Fault> {
+    let Some(before) = &claimed.order.before else { return Ok(Material::default()) };
+    prepare(ports, &Target::Http(before.target.clone()), &claimed.run.tenant, None).await
+}
+
 /// What is taken by the call of whoever is asked before.
 async fn hook_material<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<Material, Fault> {
     let Some(before) = reading.owner.before() else { return Ok(Material::default()) };

@@ -16,7 +16,7 @@ use minutehand_io::{Fault, Ports};
 use super::repair::gaps::first_unborn;
 use super::{AT_ONCE, PAGE};
 use crate::lookup::job_of;
-use crate::timers::promise::{move_there, move_to, promise};
+use crate::timers::promise::{move_there, promise};
 
 /// What was done, and of which jobs the first link was met.
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl Recalled {
             let put_off: Vec<_> =
                 page.items.into_iter().filter_map(|timer| Some((timer.recalled(now)?, timer))).collect();
             for some in put_off.chunks(AT_ONCE) {
-                try_join_all(some.iter().map(|(there, timer)| call_back(ports, timer, *there))).await?;
+                try_join_all(some.iter().map(|(there, timer)| move_there(ports, timer, *there))).await?;
             }
             self.timers += put_off.len();
             if read < PAGE {
@@ -79,17 +79,6 @@ impl Recalled {
             }
             after = last;
         }
-    }
-}
-
-/// Where it is to go may lie what nobody can read: then it goes beside that.
-async fn call_back<D: Ports>(ports: &D, timer: &Timer, there: TimerKey) -> Result<Timer, Fault> {
-    match move_there(ports, timer, there).await {
-        Err(why) if why.is_of_an_item() => {
-            tracing::error!(timer = ?there, %why, "where a timer is called back to lies one that cannot be read");
-            move_to(ports, timer, there.due.just_after()).await
-        }
-        moved => moved,
     }
 }
 

@@ -283,7 +283,6 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
             continue;
         }
         if !check {
-            let key = if stands == Stands::Corrupt { key.beside() } else { key };
             promise(ports, &job.tenant, key, job.generation).await?;
         }
         if at > now { without_timer = without_timer.or(Some(at)) } else { overdue = overdue.or(Some(at)) }
@@ -356,9 +355,7 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
         }
     }
     if !check {
-        let is_corrupt = standing_at(ports, &own).await? == Stands::Corrupt;
-        let key = if is_corrupt { own.beside() } else { own };
-        promise(ports, &run.tenant, key, 0).await?;
+        promise(ports, &run.tenant, own, 0).await?;
     }
     Ok(Some(if is_overdue { Found::Overdue(due) } else { Found::WithoutTimer(due) }))
 }

@@ -12,7 +12,7 @@ use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{Discard, Store as _};
 use minutehand_io::{Fault, Ports};
 
 /// Puts a timer that a sweeper will surely see, and answers with it as it stands.
@@ -36,13 +36,19 @@ async fn promise_like<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault>
     Ok(timer)
 }
 
-/// Puts a timer of its generation, or of the later one that stands there.
+/// Puts a timer of its generation, or of the later one that stands there; beside what lies there where nobody can read that.
 async fn put<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault> {
-    let mut generation = timer.stamp.generation;
+    let (mut generation, mut key) = (timer.stamp.generation, timer.key);
     loop {
         let stamp = TimerStamp { generation, written: ports.clock().now() };
-        let timer = Timer { stamp, ..timer.clone() };
-        let standing = ports.store().put_timer(&timer).await?.stamp.generation;
+        let timer = Timer { stamp, key, ..timer.clone() };
+        let standing = match ports.store().put_timer(&timer).await {
+            Err(why) if Discard::Corrupt.admits(&why) => {
+                key = key.beside();
+                continue;
+            }
+            put => put?.stamp.generation,
+        };
         if standing <= generation {
             return Ok(timer);
         }
