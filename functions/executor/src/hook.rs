@@ -10,7 +10,7 @@ use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::target::Target;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::targets::{Answer, Call, Targets as _, veto_in};
+use minutehand_io::targets::{Answer, Call, Material, Targets as _, veto_in};
 use minutehand_protocol::run::claim::ClaimedRun;
 use minutehand_protocol::run::hooked::{given_by, told_before};
 
@@ -24,8 +24,9 @@ pub(crate) enum Said {
     Fail(AttemptError),
 }
 
-pub(crate) async fn ask<D: Ports>(ports: &D, claimed: &ClaimedRun, before: &BeforeHook) -> Said {
-    match answer(ports, claimed, before).await {
+/// `material`: what its call takes.
+pub(crate) async fn ask<D: Ports>(ports: &D, claimed: &ClaimedRun, before: &BeforeHook, material: &Material) -> Said {
+    match answer(ports, claimed, before, material).await {
         Answer::Succeeded { result: None } | Answer::Accepted { .. } => Said::GoOn(None),
         Answer::Succeeded { result: Some(json) } => match given_by(&json) {
             Ok(given) => Said::GoOn(given),
@@ -46,8 +47,8 @@ fn failed(before: &BeforeHook, why: &str) -> Said {
     }
 }
 
-async fn answer<D: Ports>(ports: &D, claimed: &ClaimedRun, before: &BeforeHook) -> Answer {
-    let ClaimedRun { run, order, payload, hook, hint, .. } = claimed;
+async fn answer<D: Ports>(ports: &D, claimed: &ClaimedRun, before: &BeforeHook, material: &Material) -> Answer {
+    let ClaimedRun { run, order, payload, hint, .. } = claimed;
     let now = ports.clock().now();
     let (target, told) = (Target::Http(before.target.clone()), told_before(run, payload.as_ref(), now));
     let call = Call {
@@ -62,7 +63,7 @@ async fn answer<D: Ports>(ports: &D, claimed: &ClaimedRun, before: &BeforeHook) 
         // It is asked within the attempt.
         trace: &run.attempt_context(run.fence),
         task: order.task.as_ref(),
-        material: hook,
+        material,
         timeout: before.timeout,
         lease: LeaseId::of(hint, run.fence),
     };

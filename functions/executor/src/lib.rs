@@ -22,7 +22,7 @@ use minutehand_io::queues::{Delivery, Queues};
 use minutehand_io::targets::{Answer, Call, Material, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies::{self, BodyOf};
-use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim, material_again};
+use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim, hook_material_again, material_again};
 use minutehand_protocol::run::finish::{self, Finished, hand_back, veto};
 
 use self::hook::Said;
@@ -30,8 +30,8 @@ use self::hook::Said;
 /// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
 
-/// For how long a call is tried to be handed back by who is about to go: the last try may take as long as a request does, and fits into what is left then.
-const HAND_BACK: Duration = Duration::from_millis(1500);
+/// For how long whoever is about to go tries to write how it went: a table that is throttled refuses at once, and is asked three times in this.
+const LAST_TRIES: Duration = Duration::from_millis(1500);
 
 /// What a call takes is read once more behind more than this: with as long as a secret is known before, that makes the five seconds in which a rotation
 /// is everywhere.
@@ -86,7 +86,7 @@ pub(crate) fn dropped<D: Ports>(ports: &D, why: Dropped) -> Executed {
     Executed::Dropped(why)
 }
 
-/// Carries out what is claimed. After `gone` nothing is tried again, but to hand a call back.
+/// Carries out what is claimed. After `gone` nothing is tried again but to say how it went.
 async fn execute_claimed<D: Ports>(
     ports: &D,
     claimed: &ClaimedRun,
@@ -104,7 +104,7 @@ async fn execute_claimed<D: Ports>(
         Some(Asked::Ended(ended)) => return record(ports, claimed, ended, gone).await.map(Executed::Attempted),
         Some(Asked::TooLate) => return give_up(ports, claimed, gone).await,
         // It was asked whether to call, and nobody has called.
-        None => return give_up(ports, claimed, ports.clock().now()).await,
+        None => return give_up(ports, claimed, gone).await,
     };
     let called = call(ports, claimed, &material, given.as_ref().or(claimed.payload.as_ref()));
     let finished = match unless(leaving, called).await {
@@ -136,13 +136,16 @@ enum Ended {
 async fn ask_before<'a, D: Ports>(ports: &D, claimed: &'a ClaimedRun) -> Asked<'a> {
     let given = match &claimed.order.before {
         None => None,
-        Some(before) => match hook::ask(ports, claimed, before).await {
-            Said::GoOn(given) => given,
-            Said::Veto(told) => return Asked::Ended(Ended::Vetoed(told)),
-            Said::Fail(error) => {
-                return Asked::Ended(Ended::Answered(Answer::Failed { error, retry_after: None }, None));
+        Some(before) => {
+            let Ok(material) = hook_material_now(ports, claimed).await else { return Asked::TooLate };
+            match hook::ask(ports, claimed, before, &material).await {
+                Said::GoOn(given) => given,
+                Said::Veto(told) => return Asked::Ended(Ended::Vetoed(told)),
+                Said::Fail(error) => {
+                    return Asked::Ended(Ended::Answered(Answer::Failed { error, retry_after: None }, None));
+                }
             }
-        },
+        }
     };
     let Ok(material) = material_now(ports, claimed).await else { return Asked::TooLate };
     let now = ports.clock().now();
@@ -160,6 +163,14 @@ async fn material_now<'a, D: Ports>(ports: &D, claimed: &'a ClaimedRun) -> Resul
     Ok(Cow::Borrowed(&claimed.material))
 }
 
+/// The same of the call of whoever is asked before.
+async fn hook_material_now<'a, D: Ports>(ports: &D, claimed: &'a ClaimedRun) -> Result<Cow<'a, Material>, Fault> {
+    if claimed.prepared_at.is_older_than(MATERIAL_LASTS, ports.clock()) {
+        return hook_material_again(ports, claimed).await.map(Cow::Owned);
+    }
+    Ok(Cow::Borrowed(&claimed.hook))
+}
+
 /// What comes of something; none where this process must go away before.
 async fn unless<T>(leaving: Pin<&mut impl Future<Output = ()>>, of: impl Future<Output = T>) -> Option<T> {
     match select(pin!(of), leaving).await {
@@ -171,7 +182,7 @@ async fn unless<T>(leaving: Pin<&mut impl Future<Output = ()>>, of: impl Future<
 /// The call was made; a store that is away must not make us forget how it went. It is told for as long as the lease is
 /// ours: given up sooner, three calls that succeeded while a table was throttled would count as three lost leases.
 async fn record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended, gone: Moment) -> Result<Finished, Fault> {
-    while_it_is_ours(ports, claimed, gone, || try_to_record(ports, claimed, ended.clone())).await
+    while_it_is_ours(ports, claimed, gone + LAST_TRIES, || try_to_record(ports, claimed, ended.clone())).await
 }
 
 /// Tries a write again and again where the store is away, for as long as the lease is ours and this process is there.
@@ -203,7 +214,7 @@ async fn give_up<D: Ports>(ports: &D, claimed: &ClaimedRun, gone: Moment) -> Res
 /// A lease that is not given back is lost, and three of those end a run.
 async fn hand_back_claimed<D: Ports>(ports: &D, claimed: &ClaimedRun, gone: Moment) -> Result<Finished, Fault> {
     let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
-    while_it_is_ours(ports, claimed, gone + HAND_BACK, || {
+    while_it_is_ours(ports, claimed, gone + LAST_TRIES, || {
         hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint))
     })
     .await

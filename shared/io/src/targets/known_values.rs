@@ -18,7 +18,7 @@ use crate::vault::{Vault, VaultError};
 
 /// How old a value may be when a call is prepared with it.
 pub const VALUE_KNOWN_FOR: Duration = Duration::from_secs(4);
-/// At most four megabytes. A process that calls with more secrets than this within five seconds opens some of them again: those of
+/// At most four megabytes. A process that calls with more secrets than this within four seconds opens some of them again: those of
 /// the tenant that has the most of them.
 const VALUES: usize = 1024;
 
