@@ -143,7 +143,7 @@ impl Meters {
         limits: &Limits,
     ) -> Result<(), Problem> {
         self.with(tenant, |meter| {
-            let meanwhile = |count: &Count| (begun..=counted.at).contains(&count.at);
+            let meanwhile = |count: &Count| (begun..=counted.at + COUNT_WHEN_FULL).contains(&count.at);
             let mut count = meter.count.filter(meanwhile).unwrap_or(counted);
             let admitted = count.load.with(more, limits).map(|load| count.load = load);
             meter.count = Some(count);

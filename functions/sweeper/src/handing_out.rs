@@ -67,8 +67,10 @@ where
         let others = mine.split_off(usize::from(!is_late).min(mine.len()));
         let kept = hand_out_all(others.into_iter().map(Group::of_one).collect(), &hand_out).await;
         if is_late {
+            whole.unfinished = kept.len() as u64;
             break;
         }
+        whole.unfinished = 0; // what is left is gone on with, or is others'
         left = mine.into_iter().chain(kept.into_iter().flat_map(Group::shards)).collect();
     }
     if let Some(since) = whole.searching {

@@ -44,10 +44,7 @@ impl Round {
     }
 
     fn note(&mut self, shard: u16, swept: Option<Swept>, with_others: bool) {
-        let Some(Swept { pass, fault }) = swept else {
-            self.pass.unfinished += 1;
-            return self.left.push(shard);
-        };
+        let Some(Swept { pass, fault }) = swept else { return self.left.push(shard) };
         self.pass = self.pass.and(pass);
         // One that fails has a turn of its own where the shared one was too short, and no third one before the next tick.
         self.left.extend((pass.unfinished > 0 && (fault.is_none() || with_others)).then_some(shard));

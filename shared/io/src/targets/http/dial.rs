@@ -197,11 +197,17 @@ fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> 
 }
 
 /// Whether whoever listens there is on this machine, though the address is public or of a private network: a firewall that stands before it is not in
-/// between. What this machine sends there would come from there; nothing is sent.
+/// between. What this machine sends there would come from there, or it has the address beside another of the same network; nothing is sent.
 fn is_of_this_machine(address: SocketAddr) -> bool {
-    let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let (any, nobodys): (IpAddr, IpAddr) = if address.is_ipv4() {
+        (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(203, 0, 113, 1).into())
+    } else {
+        (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into())
+    };
+    let has = |ip: IpAddr| UdpSocket::bind((ip, 0)).is_ok();
     let from = UdpSocket::bind((any, 0)).and_then(|socket| socket.connect(address).and_then(|()| socket.local_addr()));
-    from.is_ok_and(|from| from.ip() == address.ip())
+    // Some machines may speak as whoever they like.
+    from.is_ok_and(|from| from.ip() == address.ip()) || (has(address.ip()) && !has(nobodys))
 }
 
 /// Of two refusals the one that a smaller change of the reach would lift.
