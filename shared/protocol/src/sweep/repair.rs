@@ -31,7 +31,6 @@ use minutehand_io::store::{Discard, Everything, FirstBucket, Part, Store as _, U
 use minutehand_io::{Fault, Ports};
 
 use super::forget_hints;
-use crate::chain::successor::promise_successor;
 use crate::graph::owed::{is_unpaid, owes};
 use crate::graph::stop::promise_look_at;
 use crate::job::change::change;
@@ -275,11 +274,6 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
         let is_left = now >= pace::leave_line(key.minute());
         let stands = standing_at(ports, &key).await?;
         if stands == Stands::Timer && !is_left {
-            let Some(corrupt) = corrupt_link(ports, job, at, now).await? else { continue };
-            if !check {
-                promise_successor(ports, job, corrupt).await?;
-            }
-            without_timer = without_timer.or(Some(corrupt));
             continue;
         }
         if !check {
@@ -288,22 +282,6 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
         if at > now { without_timer = without_timer.or(Some(at)) } else { overdue = overdue.or(Some(at)) }
     }
     Ok(overdue.map(Found::Overdue).into_iter().chain(without_timer.map(Found::WithoutTimer)).collect())
-}
-
-/// The first link behind one that stands that nobody can read, as far as chains are hinted: what was promised before it was corrupt nobody promises
-/// again, and its job would end there.
-async fn corrupt_link<D: Ports>(ports: &D, job: &Job, at: Moment, now: Moment) -> Result<Option<Moment>, Fault> {
-    let mut link = at;
-    while link <= now + pace::HORIZON {
-        let Some(next) = job.next_after(link) else { break };
-        link = next;
-        match standing_at(ports, &TimerKey::occurrence(job.id, link)).await? {
-            Stands::Timer => {}
-            Stands::Corrupt => return Ok(Some(link)),
-            Stands::Nothing => break,
-        }
-    }
-    Ok(None)
 }
 
 /// What stands where a timer would.

@@ -167,20 +167,20 @@ fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
 #[test]
 fn what_lies_where_a_timer_is_called_back_to_holds_up_nothing() {
     let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    let stage = Stage::on(alone, Wish::every(30, 60), []);
+    let stage = Stage::on(alone, Wish::every(60, 60), []);
     stage.lose_hints(0..110);
     stage.create(0, "creator");
     stage.sweep(85, "sweeper");
     stage.set_clocks(95, 2 * DAY);
     stage.sweep(100, "ahead");
-    stage.damage_place(105, 2 * DAY + 90);
+    stage.damage_place(105, 2 * DAY + 60);
     stage.set_clocks(110, 0);
     stage.sweep_each_minute(120..1500);
 
     stage.play_to(1490);
 
     let on_time = stage.starts().into_iter().filter(|(instant, at)| instant == at && *instant >= 900);
-    assert_eq!(on_time.map(|(instant, _)| instant).collect::<Vec<_>>(), (30..50).map(|n| 30 * n).collect::<Vec<_>>());
+    assert_eq!(on_time.map(|(instant, _)| instant).collect::<Vec<_>>(), (15..25).map(|n| 60 * n).collect::<Vec<_>>());
 }
 
 /// What is said of it is said once: the cursor that is not believed is replaced before anything else is done.

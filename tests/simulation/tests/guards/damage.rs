@@ -27,7 +27,6 @@ fn a_corrupt_timer_keeps_no_bucket_and_stops_nothing_beside_it() {
 ///
 /// Removed (`repairs-around-a-corrupt-link`): a link that nobody can read fails the repair of its job. The job was silent for an hour, and then lost all but
 /// the last of it.
-/// Removed (`repairs-behind-a-link`): the next link alone is looked at. So it was where a later one was damaged.
 #[test]
 fn a_job_whose_link_is_corrupt_goes_on_once_it_is_repaired() {
     for repaired_at in [450, 660] {
