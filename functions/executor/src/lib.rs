@@ -102,9 +102,8 @@ async fn execute_claimed<D: Ports>(
     let (material, given) = match unless(leaving.as_mut(), ask_before(ports, claimed)).await {
         Some(Asked::GoOn(material, given)) => (material, given),
         Some(Asked::Ended(ended)) => return record(ports, claimed, ended, gone).await.map(Executed::Attempted),
-        Some(Asked::TooLate) => return give_up(ports, claimed, gone).await,
-        // It was asked whether to call, and nobody has called.
-        None => return give_up(ports, claimed, gone).await,
+        // Whoever leaves has asked whether to call, and has not called.
+        Some(Asked::TooLate) | None => return give_up(ports, claimed, gone).await,
     };
     let called = call(ports, claimed, &material, given.as_ref().or(claimed.payload.as_ref()));
     let finished = match unless(leaving, called).await {
