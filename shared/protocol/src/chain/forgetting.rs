@@ -16,12 +16,13 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Run, SkippedSpan};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Discard, RunsOf, Store as _};
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::coverage::covering;
 use crate::chain::passing_over::skip;
 use crate::lookup::{Lying, lying_at};
+use crate::timers::promise::is_promised;
 
 /// No schedule fires more often in the time that hints are given ahead.
 pub(crate) const MOST_HINTED: usize = 1_000;
@@ -85,11 +86,5 @@ async fn recorded_in<D: Ports>(ports: &D, job: &Job, window: Range<Moment>) -> R
 /// Whether a timer stands there that somebody will look at: what its job refuses by then is recorded by that look.
 async fn leads_on<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<bool, Fault> {
     let key = TimerKey::occurrence(job.id, t);
-    if ports.clock().now() >= pace::leave_line(key.minute()) {
-        return Ok(false);
-    }
-    match ports.store().timer(&key).await {
-        Err(why) if Discard::Corrupt.admits(&why) => Ok(ports.store().timer(&key.beside()).await?.is_some()),
-        timer => Ok(timer?.is_some()),
-    }
+    Ok(ports.clock().now() < pace::leave_line(key.minute()) && is_promised(ports, &key).await?)
 }

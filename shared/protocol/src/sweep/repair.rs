@@ -36,7 +36,7 @@ use crate::graph::stop::promise_look_at;
 use crate::job::change::change;
 use crate::lookup::knowing;
 use crate::notifications::telling::tell;
-use crate::timers::promise::{promise, promise_task};
+use crate::timers::promise::{is_promised, promise, promise_task};
 
 /// Parts of the table that are read side by side.
 const PARTS: usize = 4;
@@ -271,9 +271,7 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
     let (mut overdue, mut without_timer) = (None, None);
     for at in gaps::without_a_record(ports, job).await? {
         let key = TimerKey::occurrence(job.id, at);
-        let is_left = now >= pace::leave_line(key.minute());
-        let stands = standing_at(ports, &key).await?;
-        if stands == Stands::Timer && !is_left {
+        if now < pace::leave_line(key.minute()) && is_promised(ports, &key).await? {
             continue;
         }
         if !check {
@@ -282,28 +280,6 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
         if at > now { without_timer = without_timer.or(Some(at)) } else { overdue = overdue.or(Some(at)) }
     }
     Ok(overdue.map(Found::Overdue).into_iter().chain(without_timer.map(Found::WithoutTimer)).collect())
-}
-
-/// What stands where a timer would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stands {
-    Nothing,
-    /// One there, or beside what nobody can read.
-    Timer,
-    /// One that nobody can read, and none beside it.
-    Corrupt,
-}
-
-async fn standing_at<D: Ports>(ports: &D, key: &TimerKey) -> Result<Stands, Fault> {
-    match ports.store().timer(key).await {
-        Ok(Some(_)) => Ok(Stands::Timer),
-        Ok(None) => Ok(Stands::Nothing),
-        Err(why) if Discard::Corrupt.admits(&why) => {
-            let is_beside = ports.store().timer(&key.beside()).await?.is_some();
-            Ok(if is_beside { Stands::Timer } else { Stands::Corrupt })
-        }
-        Err(fault) => Err(fault),
-    }
 }
 
 /// Looks after a run that is not over.
@@ -328,7 +304,7 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
         Look::Erase | Look::Claimable { .. } | Look::Tend | Look::Unanswered => None,
     };
     for key in [own].into_iter().chain(later).chain(links.into_iter().flatten()) {
-        if now < pace::leave_line(key.minute()) && standing_at(ports, &key).await? == Stands::Timer {
+        if now < pace::leave_line(key.minute()) && is_promised(ports, &key).await? {
             return Ok(None);
         }
     }

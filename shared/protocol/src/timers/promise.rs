@@ -36,6 +36,14 @@ async fn promise_like<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault>
     Ok(timer)
 }
 
+/// Whether a timer stands there, or beside what lies there where nobody can read that.
+pub(crate) async fn is_promised<D: Ports>(ports: &D, key: &TimerKey) -> Result<bool, Fault> {
+    match ports.store().timer(key).await {
+        Err(why) if Discard::Corrupt.admits(&why) => Ok(ports.store().timer(&key.beside()).await?.is_some()),
+        timer => Ok(timer?.is_some()),
+    }
+}
+
 /// Puts a timer of its generation, or of the later one that stands there; beside what lies there where nobody can read that.
 async fn put<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault> {
     let (mut generation, mut key) = (timer.stamp.generation, timer.key);

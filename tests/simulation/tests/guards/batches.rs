@@ -24,16 +24,8 @@ fn a_hint_due_after_the_deadline_is_given_back_unclaimed() {
 /// Removed: `carry` lets the call run on. The invocation ends under it, and the run waits for its lease to end.
 #[test]
 fn a_call_that_runs_near_the_deadline_is_handed_back() {
-    let stage = Stage::new(Wish { takes: 50, ..Wish::once(20) }, []);
-    stage.lose_hints(0..300);
-    stage.create(0, "creator");
-    stage.play_to(10);
+    let stage = handed_back([]);
 
-    let batch = stage.execute_batch(19, "executor", &[stage.hint(20)], 40);
-    stage.play_to(40);
-
-    assert!(matches!(batch.given()[..], [Handled::Done(Executed::Attempted(_))]));
-    assert_eq!(stage.state(20), "queued");
     assert_eq!(stage.run(20).unwrap().attempts[0].outcome(), Some("lost"));
 }
 
@@ -42,8 +34,12 @@ fn a_call_that_runs_near_the_deadline_is_handed_back() {
 /// Removed (`hands-back-while-the-lease-lasts`): it is tried once. The run waited for its lease to end, and that was a lease lost.
 #[test]
 fn a_call_is_handed_back_though_the_table_is_throttled_for_a_moment() {
-    let refused = (2..4).map(|nth| Line { nth, ..fails_before("executor", "put_run") });
-    let stage = Stage::new(Wish { takes: 50, ..Wish::once(20) }, refused);
+    handed_back((2..4).map(|nth| Line { nth, ..fails_before("executor", "put_run") }));
+}
+
+/// A call that takes longer than its invocation has, and is handed back to the queue.
+fn handed_back(script: impl IntoIterator<Item = Line>) -> Stage {
+    let stage = Stage::new(Wish { takes: 50, ..Wish::once(20) }, script);
     stage.lose_hints(0..300);
     stage.create(0, "creator");
     stage.play_to(10);
@@ -53,6 +49,7 @@ fn a_call_is_handed_back_though_the_table_is_throttled_for_a_moment() {
 
     assert!(matches!(batch.given()[..], [Handled::Done(Executed::Attempted(_))]));
     assert_eq!(stage.state(20), "queued");
+    stage
 }
 
 /// Removed: one fault is the batch's. The other two would be delivered again though nothing is left of them to do.

@@ -111,7 +111,7 @@ fn what_a_clock_set_that_was_ahead_hides_nothing_of_what_came_after_it() {
     assert!(right.is_known_not_to_fire_at(past(11, 30)));
 }
 
-/// Removed: what comes by itself is not carried. The fire at three was moved, and its calendar allows it a moment after three: it came as much later
+/// Removed: what is carried goes where its schedule would have had it. The fire at three was moved, and its calendar allows it a moment after three: it came as much later
 /// as its job is spread, and once more as much later than the change.
 #[test]
 fn a_moved_fire_that_its_calendar_allows_after_all_before_it_is_spread_is_one() {
