@@ -170,19 +170,28 @@ async fn resolve(
     reach: Reach,
 ) -> Result<Vec<SocketAddr>, DialError> {
     match names.addresses(tenant, host).await {
-        Ok(found) => within(reach, host, found.into_iter().map(|address| SocketAddr::new(address, port))),
+        Ok(found) => {
+            let found = found.into_iter().map(|address| SocketAddr::new(address, port));
+            within(reach, host, found, is_of_this_machine)
+        }
         Err(why) => Err(DialError::Unknown { host: host.to_owned(), why }),
     }
 }
 
-/// The addresses of a name that are within reach: only these are connected to, whatever the name server answered.
-fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, DialError> {
+/// The addresses of a name that are within reach: only these are connected to, whatever the name server answered. A public address of this machine is
+/// called from inside, past the firewall that the public meets: that is for the reach of private networks, in which this machine is one of many.
+fn within(
+    reach: Reach,
+    host: &str,
+    found: impl Iterator<Item = SocketAddr>,
+    is_own: impl Fn(SocketAddr) -> bool,
+) -> Result<Vec<SocketAddr>, DialError> {
     let host = || host.to_owned();
     let (mut allowed, mut refused) = (Vec::new(), None);
     for address in found {
         match reach.check(address.ip()) {
-            Ok(()) if reach < Reach::Loopback && is_of_this_machine(address) => {
-                refused = Some(nearest(refused, OutOfReach::of_this_machine(reach)));
+            Ok(()) if reach < Reach::Private && is_own(address) => {
+                refused = Some(nearest(refused, OutOfReach { needed: Some(Reach::Private), given: reach }));
             }
             Ok(()) => allowed.push(address),
             Err(why) => refused = Some(nearest(refused, why)),
@@ -196,8 +205,8 @@ fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> 
     }
 }
 
-/// Whether whoever listens there is on this machine, though the address is public or of a private network: a firewall that stands before it is not in
-/// between. What this machine sends there would come from there, or it has the address beside another of the same network; nothing is sent.
+/// Whether this machine has the address. What it sends there would come from there, or it has the address beside another of the same network; nothing
+/// is sent.
 fn is_of_this_machine(address: SocketAddr) -> bool {
     let (any, nobodys): (IpAddr, IpAddr) = if address.is_ipv4() {
         (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(203, 0, 113, 1).into())
@@ -252,7 +261,46 @@ mod tests {
     /// The addresses within reach of a name server's answer.
     fn left(reach: Reach, found: &[&str]) -> Result<Vec<String>, DialError> {
         let found = found.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 80));
-        within(reach, "name.example", found).map(|left| left.iter().map(|address| address.ip().to_string()).collect())
+        left_of(within(reach, "name.example", found, |_| false))
+    }
+
+    fn left_of(found: Result<Vec<SocketAddr>, DialError>) -> Result<Vec<String>, DialError> {
+        found.map(|left| left.iter().map(|address| address.ip().to_string()).collect())
+    }
+
+    /// Removed: an address counts as what it is to others. A tenant of the public reached what listens on this machine behind its firewall.
+    #[test]
+    fn a_public_address_of_this_machine_is_within_the_reach_of_private_networks() {
+        let found = ["1.1.1.1", "2606:4700::1111"].map(|address| SocketAddr::new(address.parse().unwrap(), 80));
+        let among = |own: usize, reach| {
+            left_of(within(reach, "name.example", found.into_iter(), |address| found[..own].contains(&address)))
+        };
+
+        for reach in Reach::ALL {
+            let why = OutOfReach { needed: Some(Reach::Private), given: reach };
+            let refused = Err(DialError::Forbidden { host: "name.example".to_owned(), why });
+            let both = found.map(|address| address.ip().to_string()).to_vec();
+            assert_eq!(among(0, reach).unwrap(), both);
+            assert_eq!(among(1, reach).unwrap(), if reach == Reach::Public { &both[1..] } else { &both[..] });
+            assert_eq!(among(2, reach), if reach == Reach::Public { refused } else { Ok(both) });
+        }
+    }
+
+    #[test]
+    fn this_machine_knows_its_own_addresses() {
+        let from = |any: &str, there: &str| {
+            let socket = UdpSocket::bind(any)?;
+            socket.connect(there)?;
+            socket.local_addr()
+        };
+        let ways_out = [from("0.0.0.0:0", "198.51.100.1:9"), from("[::]:0", "[2001:db8::1]:9")];
+        let loopback = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 9);
+        for own in ways_out.into_iter().flatten().chain([loopback]) {
+            assert!(is_of_this_machine(own), "{own}");
+        }
+        for other in ["198.51.100.1:9", "[2001:db8::1]:9"] {
+            assert!(!is_of_this_machine(other.parse().unwrap()), "{other}");
+        }
     }
 
     #[test]

@@ -375,29 +375,6 @@ async fn an_address_out_of_reach_is_not_called() {
     assert_eq!(server.accepted(), 0);
 }
 
-/// Removed: an address counts as what it is to others. A tenant reached what listens on this machine behind its firewall.
-#[tokio::test]
-async fn this_machines_own_address_needs_the_loopback_reach_whatever_it_is_to_others() {
-    // Nothing is sent: only the way there is looked up.
-    let from = |any: &str, there: &str| {
-        let socket = std::net::UdpSocket::bind(any)?;
-        socket.connect(there)?;
-        socket.local_addr()
-    };
-    let ways_out = [from("0.0.0.0:0", "198.51.100.1:9"), from("[::]:0", "[2001:db8::1]:9")];
-    let own = ways_out.into_iter().flatten().find(|own| Reach::Private.allows(own.ip()));
-    let Some(own) = own.map(|own| std::net::SocketAddr::new(own.ip(), 9)) else {
-        return eprintln!("NOT RUN: this machine has no address that another could call");
-    };
-    let url = format!("http://{own}/");
-
-    let refused = call_with(HttpCaller::new(Reach::Private).unwrap(), get(&url), None, PATIENT).await;
-    let closed = call_with(HttpCaller::new(Reach::Loopback).unwrap(), get(&url), None, PATIENT).await;
-
-    assert_eq!(code_retryable_reached(refused), expected("forbidden_address", false, false));
-    assert_eq!(code_retryable_reached(closed), expected("connect", true, false));
-}
-
 #[tokio::test]
 async fn a_target_that_should_have_been_refused_is_not_called() {
     let headers = [("Host".to_owned(), "elsewhere".into())].into();
