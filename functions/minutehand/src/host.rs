@@ -88,7 +88,8 @@ impl Host<'_> {
         });
         tokio::select! {
             why = failed => {
-                handlers.abort(); // whatever they answer now is not so
+                handlers.abort();
+                signal.go(Duration::ZERO); // nor is what connections and attempts under way would say now
                 return Err(ServeError::StoreFailed(why));
             }
             () = stop.comes() => {}

@@ -173,11 +173,10 @@ impl Schedule {
         self.next_within(t, &mut Patience::default())
     }
 
-    /// The same instants, and those that it would have fired before it was made: only jitter knows when that was.
+    /// The same instants, and those that it would have fired before it was made, moved as it moves them.
     #[must_use]
     pub fn of_the_past(&self) -> Self {
-        let jitter = self.jitter.map(|jitter| Jitter { from: Moment::EPOCH, ..jitter });
-        Self { jitter, ..self.clone() }
+        self.counted_from(Moment::EPOCH)
     }
 
     /// The same for one of many walks, which share their patience.
@@ -205,15 +204,33 @@ impl Schedule {
         self.after_jitter(self.moved_to(nominal))
     }
 
-    /// Where it names what another one named that was in force before, and fires as much later: what that one named is its own, though it is yet to fire.
+    /// Where it names what another one named that was in force before, and fires as much later: what that one named is its own, though it is yet to fire,
+    /// and counts among its `max_fires`. But not where that one had ended, and this would name what it did not.
     #[must_use]
     pub(crate) fn spread_since(&self, before: &Self) -> Self {
-        let is_alike = |ours: &Jitter, theirs: &Jitter| ours.by == theirs.by && self.when == before.when;
-        let since = |ours: &Jitter| {
-            before.jitter.filter(|theirs| is_alike(ours, theirs)).map(|theirs| theirs.from.min(ours.from))
-        };
-        let jitter = self.jitter.map(|ours| Jitter { from: since(&ours).unwrap_or(ours.from), ..ours });
-        Self { jitter, ..self.clone() }
+        let spread = self.jitter.zip(before.jitter);
+        let alike = spread.filter(|(ours, theirs)| ours.by == theirs.by && self.when == before.when);
+        let Some((ours, theirs)) = alike else { return self.clone() };
+        let from = ours.from.min(before.start_at.map_or(theirs.from, |start| start.max(theirs.from)));
+        let first = from.max(ours.from - ours.by);
+        let mut spread = Self { jitter: Some(Jitter { from, ..ours }), last: None, ..self.clone() };
+        let ends = [before.end_at, before.last.map(Moment::just_after)].into_iter().flatten().min();
+        let more = ends.and_then(|end| spread.next_nominal_after(end.max(first).just_before()));
+        if from == ours.from || more.is_some_and(|more| more < ours.from) {
+            return self.clone();
+        }
+        spread.last = spread.nth_nominal(self.max_fires, first);
+        spread
+    }
+
+    /// What was made or changed by a clock that was ahead begins at `now`, as if it was made then.
+    #[must_use]
+    pub fn not_ahead_of(&self, now: Moment) -> Self {
+        let mut schedule = self.counted_from(now);
+        if let (When::Every { seconds, from }, None) = (&mut schedule.when, self.start_at) {
+            *from = (*from).min(now + Duration::from_secs(*seconds));
+        }
+        schedule
     }
 
     pub fn before_jitter(&self, t: Moment) -> Moment {

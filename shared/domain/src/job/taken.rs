@@ -107,8 +107,10 @@ impl Job {
         if self.status != Status::Active || schedule.when != self.schedule.when {
             return None;
         }
-        let nominal = self.moved_from(self.next_after(now.just_before())?).filter(|nominal| *nominal <= now)?;
-        Some(Carried { nominal, at: schedule.carries_on_at(nominal, now)? })
+        let carried = self.carried.filter(|carried| carried.at >= now && self.carried_to(carried.at).is_some());
+        let moved = carried.map(|carried| carried.at).or_else(|| self.next_after(now.just_before()))?;
+        let nominal = self.moved_from(moved).filter(|nominal| *nominal <= now)?;
+        Some(Carried { nominal, at: schedule.carries_on_at(nominal, moved, now)? })
     }
 
     fn next_named_after(&self, t: Moment) -> Option<Moment> {

@@ -146,9 +146,11 @@ pub fn keys(job: JobId, at: Moment) -> impl Iterator<Item = RunKey> {
 mod tests {
     use super::*;
     use crate::access::By;
+    use crate::calendar::{Calendar, Maintenance, Rules};
     use crate::id::Tenant;
     use crate::priority::Priority;
     use crate::run::aftermath::Said;
+    use crate::schedule::{OnExcluded, Plan};
 
     const AT: Moment = Moment::from_secs(1_800_000_000);
 
@@ -171,5 +173,28 @@ mod tests {
                 run.tried_again(RunKey::redrive(run.key.job, AT, 1), None, Said { by: Some(&by), note: None }, AT);
             assert_eq!((has_run(&again), never_begins(&again)), (true, false), "{what}, and tried again");
         }
+    }
+
+    /// Removed: the past moves what it names, too. A fire that had moved was not among what was to be made up for, or was meant for when it fired.
+    #[test]
+    fn what_a_calendar_moved_is_made_up_for_where_it_fired() {
+        let calendars = vec!["works".parse().unwrap()];
+        let on_excluded = Some(OnExcluded::Move);
+        let hour = |hours: i64| Moment::from_secs(AT.millis() / 1000 + hours * 3600);
+        let plan = Plan { cron: Some("0 9 * * *".to_owned()), calendars, on_excluded, ..Plan::default() };
+        let mut schedule = Schedule::new(&plan, hour(1000)).unwrap();
+        let nine = schedule.of_the_past().next_after(AT).unwrap();
+        let noon = nine + std::time::Duration::from_secs(3 * 3600);
+        let maintenance = vec![Maintenance { from: nine, until: noon, reason: None }];
+        let calendar = Calendar::new(Rules { maintenance, ..Rules::none(chrono_tz::Tz::UTC) }).unwrap();
+        schedule.observance.as_mut().unwrap().calendars[0].known = Some(std::sync::Arc::new(calendar));
+
+        let past = schedule.of_the_past();
+
+        for from in [nine.just_before(), nine, noon.just_before()] {
+            assert_eq!(past.next_after(from), Some(noon));
+        }
+        assert!(past.fires_at(noon));
+        assert_eq!(past.nominal(noon), nine);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Schedule;
+use super::{Jitter, Schedule};
 use crate::Moment;
 use crate::calendar::{Calendar, CalendarName, CalendarVersion, Exclusion};
 use crate::limits::CALENDAR_STEPS;
@@ -202,14 +202,19 @@ impl Schedule {
         to.unwrap_or(nominal)
     }
 
-    /// Where a fire goes on, from `now` on, that a calendar has moved and that has not begun: where this schedule would have had it, if that is to come.
-    pub(crate) fn carries_on_at(&self, nominal: Moment, now: Moment) -> Option<Moment> {
+    /// Where a fire goes on, from `now` on, that a calendar has moved to `moved` and that has not begun: where this schedule would have had it, if that is to
+    /// come, and else at once, as much later as it is spread, but no later than it was to come anyway.
+    pub(crate) fn carries_on_at(&self, nominal: Moment, moved: Moment, now: Moment) -> Option<Moment> {
+        if self.start_at.is_some_and(|start| nominal < start) {
+            return None;
+        }
         let allowed = |t: Moment| match &self.observance {
             Some(observance) => observance.allowed_from(t, &mut Patience::default()),
             None => Some(t),
         };
         let own = allowed(nominal).filter(|at| self.after_jitter(*at) >= now);
-        self.unless_ended(own.or_else(|| allowed(now))?).map(|at| self.after_jitter(at))
+        let at = own.or_else(|| allowed(now.min(self.before_jitter(moved))))?;
+        self.unless_ended(at).map(|at| self.after_jitter(at))
     }
 
     /// The calendar that takes what the schedule names at `nominal`, with its reason.
@@ -245,10 +250,11 @@ impl Schedule {
         self.observance.as_ref()?.calendars.iter().find(|heeded| heeded.name == *name)
     }
 
-    /// From when on what it names moves, where calendars take it.
+    /// From when on what it names moves, where calendars take it; and what it names then is spread, whatever the clock showed when it was made.
     #[must_use]
     pub(crate) fn counted_from(&self, since: Moment) -> Self {
-        let mut schedule = self.clone();
+        let jitter = self.jitter.map(|jitter| Jitter { from: jitter.from.min(since), ..jitter });
+        let mut schedule = Self { jitter, ..self.clone() };
         if let Some(observance) = &mut schedule.observance {
             observance.from = since;
         }

@@ -238,3 +238,18 @@ proptest! {
         prop_assert_eq!(fires(&plan, 1000).len(), n as usize);
     }
 }
+
+/// Removed: an interval begins anew where its first instant is of a clock that was ahead. A repair said that it was mended, and nothing fired before then.
+#[test]
+fn what_a_clock_that_was_ahead_made_begins_as_if_it_was_made_now() {
+    let made_ahead = |plan: Plan| Schedule::new(&plan, at(7200)).unwrap();
+    let next = |schedule: Schedule| schedule.next_after(NOW).map(|t| t.since(NOW).as_secs());
+    let every = Plan { every_seconds: Some(20), ..Plan::default() };
+    let begun = Plan { start_at: Some(at(7300)), ..every.clone() };
+
+    assert_eq!(next(made_ahead(every.clone())), Some(7220));
+    assert_eq!(next(made_ahead(every.clone()).not_ahead_of(NOW)), Some(20));
+    assert_eq!(next(made_ahead(begun).not_ahead_of(NOW)), Some(7300), "as was wished");
+    let kept = Schedule::new(&every, at(-5)).unwrap().not_ahead_of(NOW);
+    assert_eq!(next(kept), Some(15), "no instant of one that is right moves");
+}

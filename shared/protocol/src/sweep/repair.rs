@@ -264,7 +264,7 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
     if job.since > now + pace::APART {
         if !check {
             // As a change of its schedule would: it counts from now.
-            change(ports, &job.tenant, job.id, &Change::reschedule(job.schedule.clone())).await?;
+            change(ports, &job.tenant, job.id, &Change::reschedule(job.schedule.not_ahead_of(now))).await?;
         }
         return Ok(vec![Found::Ahead(job.since)]);
     }

@@ -1,7 +1,9 @@
 //! A repair while everything goes on: what was lost is there again, and what was not is done once all the same.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use minutehand_domain::schedule::Plan;
 use minutehand_judge::graph::{Each, Flow, Over, Step, Tolerate};
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::setting::{Host, Lambda, Setting};
@@ -93,6 +95,31 @@ fn what_a_clock_that_was_ahead_passed_over_runs_after_a_repair() {
         let seconds = i64::try_from(every).unwrap();
         let on_time: Vec<_> = (900..1450).filter(|at| at % seconds == 0).map(|at| (at, at)).collect();
         assert_eq!(begun(900..1450), on_time, "each {every} s");
+    }
+}
+
+/// A clock that is two days ahead makes a job of each minute: an interval without a start, and two that are spread.
+///
+/// Removed (`a-repair-begins-intervals-anew`): a repair leaves when an interval begins. (`a-repair-spreads-anew`): it leaves from when on instants are
+/// spread. Either job was said to be mended, and silent for two days.
+#[test]
+fn what_a_clock_that_was_ahead_made_runs_after_a_repair() {
+    let interval = Plan { every_seconds: Some(60), ..Plan::default() };
+    let cron = Plan { cron: Some("* * * * *".to_owned()), jitter_seconds: Some(20), ..Plan::default() };
+    for plan in [interval.clone(), Plan { jitter_seconds: Some(20), ..interval }, cron] {
+        let stage = Stage::on(on_lambda(), Wish::of(plan.clone()), []);
+        stage.set_clocks(20, 2 * DAY);
+        stage.create(25, "creator");
+        stage.set_clocks(30, 0);
+        stage.sweep_each_minute(60..1500);
+        stage.play_to(590);
+        assert_eq!(stage.starts(), [], "{plan:?}: it is silent");
+
+        stage.repair(600, "admin");
+        stage.play_to(1490);
+
+        let minutes: BTreeSet<i64> = stage.starts().into_iter().map(|(instant, _)| instant / 60).collect();
+        assert!((12..24).all(|minute| minutes.contains(&minute)), "{plan:?}: {minutes:?}");
     }
 }
 

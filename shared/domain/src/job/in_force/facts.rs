@@ -183,6 +183,71 @@ fn what_is_yet_to_fire_outlives_a_change_of_all_else() {
     assert_eq!(fires, [at(5), past(6, 10), at(7)]);
 }
 
+/// Removed: what had been named, and was yet to fire, counts among `max_fires`; and a schedule that had ended named nothing that is yet to fire. One run that
+/// was asked for came with forty others.
+#[test]
+fn what_is_yet_to_fire_counts_and_what_was_never_named_does_not() {
+    let spread = |bounds: Plan, from| {
+        let schedule = Schedule::new(&Plan { cron: Some("0 * * * *".to_owned()), ..bounds }, from).unwrap();
+        let by = Duration::from_secs(10_800);
+        Schedule { jitter: Some(Jitter { most_seconds: 10_800, by, from }), ..schedule }
+    };
+    let (unbounded, three) = (Plan::default(), Plan { max_fires: Some(3), ..Plan::default() });
+    let until_two = Plan { end_at: Some(past(2, 30)), ..Plan::default() };
+    let later = Plan { start_at: Some(at(3)), ..Plan::default() };
+    let later_than_that = Plan { start_at: Some(past(3, 30)), ..Plan::default() };
+    let rows = [
+        ("without an end", &unbounded, &unbounded, vec![at(5), at(6), at(7), at(8), at(9)]),
+        ("three more, with those yet to fire", &unbounded, &three, vec![at(5), at(6), at(7)]),
+        ("ended at two, now without an end", &until_two, &unbounded, vec![at(8), at(9), at(10), at(11), at(12)]),
+        ("named three, and three more", &three, &three, vec![at(8), at(9), at(10)]),
+        ("from three on", &later, &unbounded, vec![at(6), at(7), at(8), at(9), at(10)]),
+        ("begins behind some of them", &unbounded, &later_than_that, vec![at(7), at(8), at(9), at(10), at(11)]),
+    ];
+    for (what, before, changes, expected) in rows {
+        let job = Job { schedule: spread(before.clone(), at(0)), ..hourly(OnExcluded::Skip, &shut(at(20), at(21))) };
+        let changed = job.after(&Change::reschedule(spread(changes.clone(), past(4, 30))), past(4, 30)).unwrap();
+
+        let fires: Vec<_> =
+            std::iter::successors(changed.next_after(past(4, 30)), |t| changed.next_after(*t)).take(5).collect();
+        assert_eq!(fires, expected, "{what}");
+    }
+}
+
+/// Removed: nothing is spread from an instant that has not come, once the clock is right. Nothing fired, was taken or counted as overdue before that, and a
+/// repair found nothing.
+#[test]
+fn what_a_clock_set_that_was_ahead_is_spread_from_then_on_is_spread_from_now_on() {
+    let calendar = shut(at(60), at(61));
+    let mut ahead = with(&hourly(OnExcluded::Skip, &calendar), &calendar, at(48));
+    ahead.schedule.jitter = Some(Jitter { most_seconds: 600, by: Duration::from_secs(600), from: at(48) });
+
+    let right = with(&ahead, &calendar, past(4, 30));
+
+    assert_eq!(right.next_after(past(4, 30)), Some(past(5, 10)));
+}
+
+/// Removed: of what moves what had moved before goes on first. A fire by the schedule itself came between, and what had moved never came.
+#[test]
+fn a_moved_fire_outlives_two_changes_though_others_come_before_it() {
+    let calendar = shut(past(2, 47), past(3, 32));
+    let schedule = heeding("*/5 * * * *", OnExcluded::Move, &calendar).counted_from(at(0));
+    let mut job = Job { schedule, ..hourly(OnExcluded::Move, &calendar) };
+    job.schedule.jitter = Some(Jitter { most_seconds: 600, by: Duration::from_secs(600), from: at(0) });
+    assert_eq!(job.next_after(past(3, 17)), Some(past(3, 42)), "of ten to three, with what was named since");
+
+    let open = shut(at(20), at(21));
+    let once = with(&job, &open, past(3, 17));
+    let twice = with(&once, &open, past(3, 18));
+
+    let fires = |job: &Job| -> Vec<_> {
+        let next = |t: &Moment| job.next_after(*t);
+        std::iter::successors(job.next_after(past(3, 18)), next).take(3).map(|t| (t, job.nominal_of(t))).collect()
+    };
+    let expected = [(past(3, 20), past(3, 10)), (past(3, 25), past(3, 15)), (past(3, 27), past(2, 50))];
+    assert_eq!((&fires(&once)[..], &fires(&twice)[..]), (&expected[..], &expected[..]));
+}
+
 #[test]
 fn another_schedule_is_remembered_without_what_was_before_it() {
     let job = hourly(OnExcluded::Skip, &shut(at(20), at(21)));

@@ -187,6 +187,10 @@ fn another_schedule_and_a_pause_do() {
     let rescheduled = job.after(&Change::reschedule(daily), half_past(4)).unwrap();
     assert_eq!(rescheduled.next_after(half_past(4)), Some(at(8)));
 
+    let from_eight = Schedule { start_at: Some(at(8)), ..job.schedule.clone() };
+    let begun_later = job.after(&Change::reschedule(from_eight), half_past(4)).unwrap();
+    assert_eq!(begun_later.next_after(half_past(4)), Some(at(8)), "what it was meant for lies before it begins");
+
     let paused = job.after(&Change::Pause, half_past(4)).unwrap();
     let resumed = paused.after(&Change::Resume, at(5).just_after()).unwrap();
     assert_eq!(resumed.next_after(at(5).just_after()), Some(half_past(7)));
