@@ -31,6 +31,10 @@ pub struct SettingError {
     expected: &'static str,
 }
 
+#[cfg_attr(
+    not(any(test, feature = "export")),
+    expect(dead_code, reason = "they are read all the same, so that what is wrong is told")
+)]
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub(crate) traces: Uri,
