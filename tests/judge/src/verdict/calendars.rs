@@ -38,7 +38,12 @@ impl Verdict<'_> {
     fn is_told_as_taken(&self, job: u32, t: i64) -> bool {
         let earlier = self.records.range((job, i64::MIN, 0)..=(job, t, 0)).map(|(_, record)| *record);
         let spans = |record: &Record| record.covers_until.unwrap_or(record.instant) >= t;
-        earlier.filter(|record| is_of_one(record)).any(spans)
+        // By a clock that was ahead it had another end, before calendars were changed about it.
+        earlier.filter(|record| is_of_one(record) || self.may_be_of_a_clock_ahead(t)).any(spans)
+    }
+
+    fn may_be_of_a_clock_ahead(&self, t: i64) -> bool {
+        t <= self.account.reached() && self.account.furthest_ahead() > 0
     }
 
     /// What the record of a calendar begins and ends with was named by a schedule that was in force, and taken.
@@ -46,8 +51,8 @@ impl Verdict<'_> {
         let records = self.account.records.iter().filter(|record| record.job == job.job && is_of_one(record));
         let ends = records.flat_map(|record| [record.instant, record.covers_until.unwrap_or(record.instant)]);
         for t in ends.collect::<BTreeSet<_>>() {
-            // A clock that was ahead has put down what calendars have been changed about since.
-            let was_ahead = t <= self.account.reached() && self.account.furthest_ahead() > 0;
+            // Such a clock has put down what calendars have been changed about since.
+            let was_ahead = self.may_be_of_a_clock_ahead(t);
             let then: Vec<_> = around(&job.heads, t).into_iter().map(|head| &head.schedule).collect();
             if !was_ahead && !then.iter().any(|schedule| schedule.taken(t, t + 1) == [t]) {
                 let detail = format!("no calendar took it, by {then:?}");

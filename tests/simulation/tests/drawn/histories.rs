@@ -134,6 +134,7 @@ const OF_JOBS: &[(&str, u64)] = &[
     ("hint to the dead letters", 20),
     ("visibility expired early", 45),
     ("queue purged", 50),
+    ("repaired", 150),
     ("sweeper dead for minutes", 100),
     ("sweeper dead for hours", 35),
     ("hint hours late", 10),
