@@ -1,6 +1,11 @@
 //! The crew of a history: who ticks, and whoever does something at a time, on whatever hosts it.
 
+use std::time::Duration;
+
+use minutehand_io::Ports as _;
+use minutehand_io::clock::Clock as _;
 use minutehand_protocol::sweep::Pass;
+use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 use minutehand_sweeper::tick_in_groups;
 
 use crate::course::{BEGIN, Course};
@@ -10,6 +15,9 @@ use crate::setting::Host;
 use crate::world::World;
 
 const MINUTE: i64 = 60_000;
+/// A call of a repair begins no page after so long, and an operator makes so many of them.
+const REPAIR_LASTS: Duration = Duration::from_secs(8);
+const MOST_REPAIRS: u32 = 100;
 
 #[derive(Clone)]
 pub(crate) struct Crew {
@@ -58,6 +66,33 @@ impl Crew {
                 self.sweep_at(at + late + self.sim.dice(|dice| dice.within(0..500)));
             }
         }
+    }
+
+    /// In a fifth of the histories an operator repairs while everything goes on, not knowing what is wrong, or whether anything is.
+    pub(crate) fn plan_repairs(&self) {
+        let repairs = self.sim.dice(|dice| if dice.chance(0.2) { dice.pick(&[1, 1, 2]) } else { 0 });
+        for _ in 0..repairs {
+            self.repair_at(BEGIN + self.sim.dice(|dice| dice.within(2 * MINUTE..60 * MINUTE)));
+        }
+    }
+
+    /// Call by call. But not by a clock that is behind, as the documentation says: what was changed since would be of a time that has not come.
+    fn repair_at(&self, at: i64) {
+        let sim = self.sim.clone();
+        self.act_at(at, "operator", |ports| async move {
+            if ports.clock().now().millis() < sim.now() - MINUTE {
+                return sim.count("nobody repairs by a clock that is behind");
+            }
+            let mut from = Position::default();
+            for _ in 0..MOST_REPAIRS {
+                let until = ports.clock().now() + REPAIR_LASTS;
+                match repair(&ports, from, Repair { check: false, until }).await {
+                    Ok(Repaired { next: Some(next), .. }) => from = next,
+                    Ok(Repaired { next: None, .. }) => return sim.count("repaired"),
+                    Err(_) => return sim.count("repair unanswered"),
+                }
+            }
+        });
     }
 
     fn sweep_at(&self, at: i64) {

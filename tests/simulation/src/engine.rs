@@ -9,9 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use minutehand_judge::Violation;
+
 use crate::clocks::{Clock, Step as ClockStep};
 use crate::dice::Dice;
 use crate::fate::{Fate, Fates, Step};
+use crate::history::Verdict;
 
 /// A handle on the one world that everything in a history shares.
 #[derive(Clone)]
@@ -170,6 +173,17 @@ impl Sim {
 
     pub fn steps(&self) -> u64 {
         self.state().steps
+    }
+
+    /// What a history came to where this is what was wrong. Nothing of it goes on: tasks and the agenda hold the world that holds them, and would outlive it.
+    pub fn verdict(&self, violations: Vec<Violation>) -> Verdict {
+        let (tally, steps, left) = {
+            let mut state = self.state();
+            state.free.clear();
+            (state.tally.clone(), state.steps, (std::mem::take(&mut state.tasks), std::mem::take(&mut state.agenda)))
+        };
+        drop(left);
+        Verdict { violations, tally, steps }
     }
 
     /// A new process, its clock wrong by up to `skew`.

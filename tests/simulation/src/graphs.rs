@@ -74,7 +74,7 @@ pub fn history(seed: u64) -> Verdict {
         instant: 0,
         detail: format!("{}: {}", broken.run, broken.detail),
     });
-    Verdict { violations: broken.collect(), tally: sim.tally(), steps: sim.steps() }
+    sim.verdict(broken.collect())
 }
 
 #[derive(Clone)]
@@ -178,6 +178,7 @@ impl Play {
             let world = self.crew.world.clone();
             self.sim().at(BEGIN + dice.within(5 * MINUTE..25 * MINUTE), move |_| world.purge());
         }
+        self.crew.plan_repairs();
     }
 
     /// Makes all workflows, the inner ones first.

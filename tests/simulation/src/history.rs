@@ -2,18 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::priority::Priority;
 use minutehand_io::Ports as _;
-use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_judge as judge;
 use minutehand_judge::Violation;
 use minutehand_protocol::sweep::forget_hints;
-use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
@@ -31,10 +28,6 @@ use crate::witness::{Driven, account};
 use crate::world::{Behaviour, World};
 
 mod heeding;
-
-/// A call of a repair begins no page after so long, and an operator has so many of them.
-const REPAIR_LASTS: Duration = Duration::from_secs(8);
-const MOST_REPAIRS: u32 = 100;
 
 const MINUTE: i64 = 60_000;
 /// What every job gives its target.
@@ -68,7 +61,7 @@ pub fn history(seed: u64) -> Verdict {
     sim.run_until(course.end);
     let account = told(&world, &course, &plays);
     count_ends(&sim, &account);
-    Verdict { violations: account.judge(), tally: sim.tally(), steps: sim.steps() }
+    sim.verdict(account.judge())
 }
 
 /// The world of a history as it begins, with what may go wrong at once.
@@ -573,34 +566,7 @@ impl Play {
             let world = self.world.clone();
             self.sim.at(BEGIN + at, move |sim| world.put_the_machine_to_sleep(sim.now() + slept));
         }
-        if self.sim.dice(|dice| dice.chance(0.2)) {
-            for _ in 0..self.sim.dice(|dice| dice.pick(&[1, 1, 2])) {
-                self.repair_at(BEGIN + self.sim.dice(|dice| dice.within(2 * MINUTE..60 * MINUTE)));
-            }
-        }
-    }
-
-    /// An operator repairs while everything goes on, call by call: it is for whoever does not know what is wrong, or whether anything is. But not by a clock
-    /// that is behind, as the documentation says: what was changed since would be of a time that has not come.
-    fn repair_at(&self, at: i64) {
-        let sim = self.sim.clone();
-        self.act_at(at, "operator", |ports| async move {
-            if ports.clock().now().millis() < sim.now() - MINUTE {
-                return sim.count("nobody repairs by a clock that is behind");
-            }
-            let mut from = Position::default();
-            for _ in 0..MOST_REPAIRS {
-                let until = ports.clock().now() + REPAIR_LASTS;
-                match repair(&ports, from, Repair { check: false, until }).await {
-                    Ok(Repaired { next: Some(next), .. }) => from = next,
-                    Ok(Repaired { summary, .. }) => {
-                        sim.count(if summary.jobs > 0 { "repaired" } else { "nothing to repair" });
-                        break;
-                    }
-                    Err(_) => return sim.count("repair unanswered"),
-                }
-            }
-        });
+        self.crew().plan_repairs();
     }
 }
 

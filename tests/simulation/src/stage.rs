@@ -1011,7 +1011,7 @@ impl Stage {
 
     /// What a history came to that was played here, where this is what was wrong.
     pub fn verdict(&self, violations: Vec<Violation>) -> Verdict {
-        Verdict { violations, tally: self.sim.tally(), steps: self.sim.steps() }
+        self.sim.verdict(violations)
     }
 
     /// How often that happened.

@@ -9,6 +9,15 @@ pub mod notifications;
 use minutehand_domain::catch_up::CatchUp;
 
 use crate::dice::Dice;
+use crate::stage::Stage;
+
+/// In a fifth of the histories an operator repairs while everything goes on.
+fn repaired(stage: &Stage, dice: &mut Dice) {
+    if dice.chance(0.2) {
+        stage.met("repair", 1);
+        stage.repair(dice.within(60..1800), "operator");
+    }
+}
 
 fn catch_up(dice: &mut Dice) -> CatchUp {
     dice.pick(&[

@@ -57,7 +57,7 @@ pub fn history(seed: u64) -> Verdict {
     sim.run_until(shop.crew.course.end);
     let account = shop.account();
     shop.count(&account);
-    Verdict { violations: account.judge(), tally: sim.tally(), steps: sim.steps() }
+    sim.verdict(account.judge())
 }
 
 /// Where workers take runs, and what the judge will be told of it.
@@ -132,6 +132,7 @@ impl Shop {
         if self.crew.world.setting().host != Host::Machine {
             self.crew.plan_sweeps();
         }
+        self.crew.plan_repairs();
         for number in 0..dice.within(2..5) {
             let worker = Worker::new(self, &format!("web1-{number}"));
             self.sim().at(BEGIN + MADE / 2 + number * 130, move |_| worker.begin());

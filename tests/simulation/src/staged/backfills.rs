@@ -64,6 +64,7 @@ pub fn history(seed: u64) -> Verdict {
         stage.resume_all(2 * HOUR + 60, "boss");
     }
     let cancel = dice.chance(0.25).then(|| stage.order(at + dice.within(1..900), "boss", Order::Cancel));
+    super::repaired(&stage, &mut dice);
     stage.play_to(6 * HOUR);
 
     let answered = cancel.and_then(|answer| answer.so_far()).and_then(Result::ok).flatten();

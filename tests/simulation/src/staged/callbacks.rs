@@ -58,6 +58,7 @@ pub fn history(seed: u64) -> Verdict {
         stage.ask(at + 7, "asker");
     }
     stage.change(PAUSED, "pauser", Change::Pause);
+    super::repaired(&stage, &mut dice);
     stage.sweep_each_minute(0..4 * HOUR);
     stage.play_to(4 * HOUR);
 

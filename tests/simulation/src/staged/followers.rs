@@ -50,6 +50,7 @@ pub fn history(seed: u64) -> Verdict {
     let changed = dice.chance(0.5).then(|| change(&mut dice, &second, &first));
     let first_word = if changed.is_some_and(|(_, other_end)| other_end) { "changed" } else { first_word };
     first.change(PAUSED, "pauser", Change::Pause);
+    super::repaired(&first, &mut dice);
     first.sweep_each_minute(0..END);
     first.play_to(END);
 

@@ -22,6 +22,7 @@ pub fn history(seed: u64) -> Verdict {
     let wish = Wish { plan, fails: dice.chance(FAILS), retries, takes: dice.within(1..20), ..Wish::every(60, 10) };
     let stage = Stage::rough(seed, wish, ROUGH);
     stage.create(0, "creator");
+    super::repaired(&stage, &mut dice);
     stage.sweep_each_minute(0..2 * HOUR);
     for _ in 0..dice.within(5..25) {
         let (at, place) = (dice.within(60..1600), usize::try_from(dice.within(0..20)).expect("it is small"));

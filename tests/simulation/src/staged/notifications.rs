@@ -63,6 +63,7 @@ pub fn history(seed: u64) -> Verdict {
     neighbour.write_rule(0, theirs.clone());
     stage.create(1, "creator");
     stage.change(PAUSED, "pauser", Change::Pause);
+    super::repaired(&stage, &mut dice);
     stage.sweep_each_minute(0..3 * HOUR);
     stage.play_to(3 * HOUR);
 
