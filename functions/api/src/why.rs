@@ -28,8 +28,8 @@ use crate::runs::FullRun;
 /// that lie behind many others.
 const RECORDS_BACK: usize = 500;
 
-/// What an instant of a job came to, or will. Reads the job, at most three records, those of backfills at these instants, and one page of those
-/// before.
+/// What an instant of a job came to, or will. Reads the job, a few records, those of backfills at these instants, one page of those that begin then, and one
+/// page of those before.
 pub(crate) async fn of_instant<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -62,21 +62,18 @@ pub(crate) async fn of_run<D: Ports>(
     Ok(Json(run.why(app.ports.clock().now())).into_response())
 }
 
-/// The record of the occurrence that is meant.
+/// The record of the occurrence that is meant, or of the run behind another's end: a job may have had a schedule of either kind then.
 async fn record_of<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>) -> Result<Option<Run>, Fault> {
-    if question.job.follows().is_some() {
-        return followed_at(ports, tenant, question).await;
-    }
     for at in question.instants() {
         let seen = ports.store().get::<Run>(tenant, RunKey::occurrence(question.job.id, at)).await?;
         if let Some(run) = seen.map(|seen| seen.item).filter(|run| question.is_about(run)) {
             return Ok(Some(run));
         }
     }
-    Ok(None)
+    if question.now < question.at { Ok(None) } else { followed_at(ports, tenant, question).await }
 }
 
-/// Of a job that runs behind another: the first of its runs that came of an end at this instant.
+/// The first of its runs that came of another's end at this instant.
 async fn followed_at<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>) -> Result<Option<Run>, Fault> {
     let window = question.at..question.at.just_after();
     let within = RunsOf { job: question.job.id, window };

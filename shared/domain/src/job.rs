@@ -305,14 +305,14 @@ impl Job {
         self.nominal(t).unwrap_or(t)
     }
 
-    /// What `t` was meant for by the schedule that fires then: the one in force, or else another, which its timer may outlast.
+    /// What `t` was meant for by the schedule that fires then, or would but for a calendar: the one in force, or else another, which its timer may outlast.
     fn nominal(&self, t: Moment) -> Option<Moment> {
         if let Some(carried) = self.carried_to(t) {
             return Some(carried.nominal);
         }
         let schedules = || self.schedules().map(|in_force| in_force.schedule);
         let is_spread = schedules().any(|schedule| schedule.jitter.is_some() || schedule.observance.is_some());
-        let fires = |schedule: &&Schedule| schedule.fires_at(t);
+        let fires = |schedule: &&Schedule| schedule.fires_at(t) || schedule.names(t);
         let then = self.in_force(t).map(|in_force| in_force.schedule);
         is_spread.then(|| then.into_iter().chain(schedules()).find(fires)).flatten().map(|schedule| schedule.nominal(t))
     }

@@ -321,6 +321,11 @@ impl Schedule {
         t > Moment::EPOCH && self.next_after(t.just_before()) == Some(t)
     }
 
+    /// Whether it would fire at `t`, whatever its calendars say.
+    pub(crate) fn names(&self, t: Moment) -> bool {
+        t > Moment::EPOCH && self.next_named_after(t.just_before()) == Some(t)
+    }
+
     fn nth_nominal(&self, n: Option<u32>, now: Moment) -> Option<Moment> {
         (0..n?).try_fold(now.just_before(), |t, _| self.next_nominal_after(t).ok_or(t)).map_or_else(Some, Some)
     }

@@ -91,11 +91,12 @@ pub struct Answer {
 }
 
 impl<'a> Question<'a> {
-    /// The instants whose record would be the answer: the one that is asked about, where jitter moves it by the schedules that the job knows,
+    /// The instants whose record would be the answer: the one that is asked about, where calendars and jitter move it by the schedules that the job knows,
     /// and where what a gap of its zone's clock takes is on record.
     pub fn instants(&self) -> Vec<Moment> {
         let mut instants = vec![self.at];
-        let spread = self.schedules().map(|(schedule, _)| schedule.effective(self.at));
+        let spread = |schedule: &Schedule| [schedule.effective(self.at), schedule.after_jitter(self.at)];
+        let spread = self.schedules().flat_map(|(schedule, _)| spread(schedule));
         let before = self.job.before.iter().filter_map(|before| before.carried);
         let carried = self.job.carried.into_iter().chain(before).filter(|carried| carried.nominal == self.at);
         let carried = carried.map(|carried| carried.at);
@@ -179,6 +180,12 @@ impl<'a> Question<'a> {
         self.silence() == Silence::Taken
     }
 
+    /// What a calendar took, where it would have fired.
+    fn taken_occurrence(&self) -> Occurrence {
+        let effective = self.in_force().map_or(self.at, |(schedule, _)| schedule.after_jitter(self.at));
+        Occurrence { nominal: self.at, effective }
+    }
+
     fn silence(&self) -> Silence {
         self.in_force().map_or(Silence::Unnamed, |(schedule, _)| schedule.silence_at(self.at))
     }
@@ -233,9 +240,7 @@ impl<'a> Question<'a> {
         let recorded = |run: &Run| Occurrence { nominal: run.nominal(), effective: run.key.at };
         let occurrence = match &why {
             Why::Recorded(run) => Some(recorded(run)),
-            Why::Covered(_, Skip::Calendar) => {
-                self.occurrence().or(Some(Occurrence { nominal: self.at, effective: self.at }))
-            }
+            Why::Covered(_, Skip::Calendar) => self.occurrence().or_else(|| Some(self.taken_occurrence())),
             Why::Covered(..) | Why::Coming | Why::Unclaimed | Why::TooLate | Why::Refused(_) => self.occurrence(),
             Why::BeforeCreation | Why::Forgotten { .. } | Why::NotInForce { .. } | Why::Silent(_) => None,
         };

@@ -93,6 +93,29 @@ async fn what_a_pause_kept_from_firing_is_told_while_it_lasts_and_after_it() {
     assert!(forgotten.word("/detail").ends_with("is skipped, for the reason paused"), "{}", forgotten.text);
 }
 
+/// Removed: what ran is looked for by the kind of schedule that the job has today. A run that had succeeded was waiting to be claimed, and what had run behind
+/// another's end was no occurrence.
+#[tokio::test]
+async fn a_run_is_told_of_whatever_kind_of_schedule_its_job_has_since() {
+    let world = World::new();
+    let front = world.job(json!({"every_seconds": 600})).await;
+    let job = world.job(json!({"every_seconds": 3600})).await;
+    let behind = world.job(json!({"after": {"job": front}})).await;
+    live(&world, 62).await;
+    let followed = world.get(&format!("/v1/jobs/{behind}/runs")).await.items("scheduled_at")[0].clone();
+
+    for (job, schedule) in [(&job, json!({"after": {"job": front}})), (&behind, json!({"cron": "0 0 1 1 *"}))] {
+        let patched = world.patch(&format!("/v1/jobs/{job}"), json!({ "schedule": schedule })).await;
+        assert_eq!(patched.status, 200, "{}", patched.text);
+    }
+
+    for (job, instant) in [(&job, at(3600)), (&behind, followed.as_str().unwrap().to_owned())] {
+        let fired = why(&world, job, &instant).await;
+        assert_eq!(fired.word("/verdict"), "fired", "{}", fired.text);
+        assert!(fired.field("/run_id").is_string(), "{}", fired.text);
+    }
+}
+
 /// Removed: `reached_limit` is not asked. Nothing said why it waits: its queue keeps it back, and no record knows.
 #[tokio::test]
 async fn what_waits_for_its_tenants_quota_in_a_queue_says_so() {

@@ -32,9 +32,8 @@ impl Job {
 
     /// Whether the schedule in force names `t`, and a calendar takes it; or its zone's clock is put forward behind `t`, past what it names.
     pub(crate) fn is_taken_at(&self, t: Moment) -> bool {
-        let is_named = |schedule: &Schedule| t > Moment::EPOCH && schedule.next_named_after(t.just_before()) == Some(t);
         let takes =
-            |schedule: &Schedule| schedule.observance.is_some() && is_named(schedule) && told_at(schedule, t).is_some();
+            |schedule: &Schedule| schedule.observance.is_some() && schedule.names(t) && told_at(schedule, t).is_some();
         let swallows = |schedule: &Schedule| schedule.swallowed_between(t.just_before(), t.just_after()).is_some();
         self.in_force(t).map(|in_force| in_force.schedule).is_some_and(|schedule| takes(schedule) || swallows(schedule))
     }

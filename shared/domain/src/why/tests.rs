@@ -11,7 +11,7 @@ use crate::job::{Change, Definition};
 use crate::order::Terms;
 use crate::run::{Claimant, Event, Graph, Tasks};
 use crate::schedule::cron::DstGap;
-use crate::schedule::{OnExcluded, Plan, Spread};
+use crate::schedule::{Jitter, OnExcluded, Plan, Spread};
 use crate::slot::SlotName;
 use crate::workflow::WorkflowId;
 
@@ -381,4 +381,29 @@ fn the_record_of_what_a_calendar_took_tells_of_each() {
         assert_eq!((words(&answer), answer.run, answer.span), (("covered", "calendar"), Some(key), Some(span)));
     }
     assert_eq!(words(&ask(&job, noon, now, &known)), ("not_an_occurrence", "schedule"));
+}
+
+/// Removed: what a calendar takes of a job that is spread was meant for what its schedule names. Its record named an instant that no schedule names, and
+/// whoever asked about the one that it was meant for was told of none.
+#[test]
+fn what_a_calendar_takes_of_what_is_spread_is_known_by_what_it_was_meant_for() {
+    for on_excluded in [OnExcluded::Skip, OnExcluded::Move] {
+        let by = Duration::from_secs(300);
+        let mut job = heeding(on_excluded, &["2027-01-20", "2027-01-21"]);
+        job.schedule.jitter = Some(Jitter { most_seconds: 600, by, from: START });
+        let [first, second] = ["2027-01-20T09:00:00Z", "2027-01-21T09:00:00Z"].map(day);
+        let run = job.run(RunKey::occurrence(id(), first + by));
+        assert_eq!(run.nominal(), first);
+        let question = Question { job: &job, at: first, now: day("2027-01-24T00:00:00Z") };
+        assert!(question.instants().contains(&(first + by)) && question.is_about(&run), "{on_excluded:?}");
+
+        let span = SkippedSpan { until: second + by, count: Some(2) };
+        let record = run.skipped(Skip::Calendar, Some(span), question.now);
+        let known = Known { earlier: std::slice::from_ref(&record), ..Known::default() };
+        let of_second = ask(&job, second, question.now, &known);
+        if on_excluded == OnExcluded::Skip {
+            assert_eq!(words(&of_second), ("covered", "calendar"), "{}", of_second.detail);
+            assert_eq!(of_second.occurrence, Some(Occurrence { nominal: second, effective: second + by }));
+        }
+    }
 }
