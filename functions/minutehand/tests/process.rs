@@ -17,6 +17,8 @@ mod target;
 mod accepting;
 #[path = "process/backing_up.rs"]
 mod backing_up;
+#[path = "process/contending.rs"]
+mod contending;
 #[path = "process/damage.rs"]
 mod damage;
 #[path = "process/draining.rs"]

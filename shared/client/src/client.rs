@@ -24,7 +24,7 @@ use minutehand_wire::{
     WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
-use url::Url;
+use url::{ParseError, Url};
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -538,7 +538,10 @@ impl fmt::Debug for Client {
 /// Where a server can be: over HTTP or HTTPS, with no query and no password in it.
 pub fn server_url(text: &str) -> Result<Url> {
     let refused = |why: &str| ClientError::Unsendable(format!("`{text}` is not where a server can be: {why}"));
-    let url = Url::parse(text).map_err(|error| refused(&error.to_string()))?;
+    let url = Url::parse(text).map_err(|error| match error {
+        ParseError::RelativeUrlWithoutBase => refused("it begins with neither http:// nor https://"),
+        error => refused(&error.to_string()),
+    })?;
     match url.scheme() {
         "http" | "https" if url.query().is_some() || url.fragment().is_some() => Err(refused("it has a query")),
         "http" | "https" if !url.username().is_empty() || url.password().is_some() => {

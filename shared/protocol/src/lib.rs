@@ -14,6 +14,7 @@ pub mod bodies;
 mod born;
 pub mod calendar;
 pub mod chain;
+mod contention;
 pub mod day;
 pub mod graph;
 pub mod job;

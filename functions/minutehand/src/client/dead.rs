@@ -180,7 +180,11 @@ impl Dead {
             Self::Redrive(redrive) => match redrive.which.only() {
                 Some(run) => {
                     let request = redrive.one()?;
-                    session.show_answer(&calls::redrive_dead_letter(run, &request), card).await
+                    let answer = session.send_once(&calls::redrive_dead_letter(run, &request)).await?;
+                    if answer.replayed() {
+                        note(&format!("{run} was tried again before, as:"));
+                    }
+                    session.show(&answer, card)
                 }
                 None => told(session, &calls::redrive_dead_letters(&redrive.many(now())?)).await,
             },

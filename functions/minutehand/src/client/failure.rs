@@ -53,13 +53,30 @@ impl From<ClientError> for Failure {
         match error {
             ClientError::Refused(refused) => Self::Refused(refused),
             ClientError::Unreachable { server, why } => {
-                let is_to_be_started = why == NOBODY_LISTENS && server_url(&server).is_ok_and(|url| is_here(&url));
-                let hint = "is it running? `minutehand serve` starts one; MINUTEHAND_URL says where it is";
-                Self::Unreachable { server, why, hint: is_to_be_started.then_some(hint) }
+                let hint = hint(&server, &why);
+                Self::Unreachable { server, why, hint }
             }
             ClientError::Unreadable { server, why } => Self::Unreadable { server, why },
             ClientError::Unsendable(why) => Self::Usage(why),
         }
+    }
+}
+
+/// What may help who is told in a library's words.
+fn hint(server: &str, why: &str) -> Option<&'static str> {
+    let is_here = || server_url(server).is_ok_and(|url| is_here(&url));
+    match why {
+        NOBODY_LISTENS if is_here() => {
+            Some("is it running? `minutehand serve` starts one; MINUTEHAND_URL says where it is")
+        }
+        _ if why.contains("InvalidContentType") => Some("it does not speak TLS: is it http://?"),
+        _ if server.starts_with("http:") && why.contains("invalid HTTP version") => {
+            Some("it does not speak HTTP: is it https://?")
+        }
+        _ if why.contains("invalid peer certificate") => {
+            Some("the authorities of this machine do not vouch for it; SSL_CERT_FILE names others")
+        }
+        _ => None,
     }
 }
 
@@ -154,6 +171,23 @@ mod tests {
     use http::StatusCode;
 
     use super::*;
+
+    #[test]
+    fn a_slip_with_tls_is_told_in_words() {
+        let rows = [
+            ("https://h", "received corrupt message of type InvalidContentType", Some("http://?")),
+            ("http://h", "invalid HTTP version parsed", Some("https://?")),
+            ("https://h", "invalid peer certificate: UnknownIssuer", Some("SSL_CERT_FILE")),
+            ("https://h", NOBODY_LISTENS, None),
+            ("http://127.0.0.1:1", NOBODY_LISTENS, Some("minutehand serve")),
+            ("https://h", "nothing within 30 s", None),
+        ];
+        for (server, why, said) in rows {
+            let hint = hint(server, why);
+            assert_eq!(hint.is_some(), said.is_some(), "{why}");
+            assert!(hint.unwrap_or_default().contains(said.unwrap_or_default()), "{why}: {hint:?}");
+        }
+    }
 
     fn refused(status: u16) -> Failure {
         Failure::Refused(Refused::read(StatusCode::from_u16(status).unwrap(), None, "").into())

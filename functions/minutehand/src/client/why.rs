@@ -82,6 +82,7 @@ fn stages(why: &RunWhyView, paper: Paper) -> String {
     let card = Card::default()
         .with("Run", why.run_id.as_str())
         .with("Status", status(&why.status))
+        .maybe("Why", why.reason.as_deref())
         .with("Due", long(why.due_at.0, paper.now))
         .with("Lag", seconds(why.lag_seconds))
         .with("In all", seconds(why.total_seconds));

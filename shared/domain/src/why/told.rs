@@ -190,7 +190,7 @@ const fn said_of(why: Skip) -> &'static str {
         Skip::Missed => "it was too late to make up for it when somebody looked",
         Skip::Paused => "its job was paused",
         Skip::Cancelled => "its job was deleted",
-        Skip::Superseded => "another schedule had come into force",
+        Skip::Superseded => "its job was paused meanwhile, or its schedule changed",
         Skip::Abandoned => "whoever promised it never wrote it",
         Skip::Upstream => "what it depends on did not end as it asks",
         Skip::Condition => "its condition is not true",

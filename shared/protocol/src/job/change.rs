@@ -21,6 +21,7 @@ use crate::bodies;
 use crate::chain::dispatch::dispatch_if_near;
 use crate::chain::forgetting::record_forgotten;
 use crate::chain::taken::record_taken;
+use crate::contention::let_others_pass;
 use crate::job::heed::{NotHeeded, heeding};
 use crate::lookup::seen_job_of;
 use crate::timers::promise::promise;
@@ -78,7 +79,8 @@ impl Changed {
 
 /// Changes the job to what is wanted of it.
 pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, want: &W) -> Result<Changed, W::No> {
-    for _ in 0..TRIES {
+    for tried in 0..TRIES {
+        let_others_pass(ports, tried).await;
         let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
         let Some(seen) = seen_job_of(ports, tenant, id).await? else { return Ok(Changed::NotFound) };
         let Some(change) = want.of(&seen.item).await? else { return Ok(Changed::AsItWas(seen.item)) };

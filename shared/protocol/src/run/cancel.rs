@@ -14,6 +14,7 @@ use minutehand_io::{Fault, Ports};
 use crate::born::quota_bound;
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::successor::first_record;
+use crate::contention::let_others_pass;
 use crate::graph::owed::owes;
 use crate::graph::stop::{after_a_cancel, promise_look, promise_look_at};
 use crate::run::entry::leave_all_lines;
@@ -40,7 +41,8 @@ pub async fn cancel_with<D: Ports>(
     by: &By,
     note: Option<&str>,
 ) -> Result<Cancelled, Fault> {
-    for _ in 0..TRIES {
+    for tried in 0..TRIES {
+        let_others_pass(ports, tried).await;
         let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
         let (run, guard) = match standing(ports, tenant, key, Asked::ByAnyone).await? {
             Standing::Recorded(seen) => {

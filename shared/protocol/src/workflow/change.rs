@@ -13,6 +13,7 @@ use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Fault, Ports, plans};
 
 use super::{About, job_of, own_job};
+use crate::contention::let_others_pass;
 use crate::job::change::{Changed as ChangedJob, Want, change as change_job};
 use crate::job::create::{Created as CreatedJob, create as create_job};
 use crate::job::heed::NotHeeded;
@@ -55,6 +56,7 @@ pub enum Changed {
 
 pub async fn change<D: Ports>(ports: &D, tenant: &Tenant, id: WorkflowId, wanted: &Wanted) -> Result<Changed, Fault> {
     for skipped in 0..TRIES {
+        let_others_pass(ports, skipped).await;
         let Some(Seen { item: there, version: seen }) = ports.store().get::<Workflow>(tenant, id).await? else {
             return Ok(Changed::NotFound);
         };

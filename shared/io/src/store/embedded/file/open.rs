@@ -53,7 +53,9 @@ pub(super) const LETTERS_LISTED: &str = "letters listed";
 
 #[derive(Debug, Error)]
 pub enum OpenError {
-    #[error("another process has this store open; stop it, or use another data directory")]
+    #[error(
+        "another process has this store open; stop it, or use another data directory. While it goes on it can be asked: `repair --server`, and `backup` without --data"
+    )]
     Locked,
     #[error("the store's file is damaged, or is not a Minutehand store: {why}")]
     Damaged { why: String },
