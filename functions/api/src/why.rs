@@ -105,7 +105,7 @@ async fn backfilled<D: Ports>(
 
 /// Of what is to come no record tells.
 async fn earlier_than<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>) -> Result<Vec<Run>, Fault> {
-    let at = question.occurrence().map_or(question.at, |occurrence| occurrence.effective);
+    let at = question.recorded_at();
     if question.now < at {
         return Ok(Vec::new());
     }

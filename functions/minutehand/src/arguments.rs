@@ -196,7 +196,9 @@ impl Serve {
 fn reaches() -> impl TypedValueParser<Value = Reach> {
     let described = |reach: Reach| match reach {
         Reach::Public => PossibleValue::new(reach.as_str()).help("Addresses on the internet"),
-        Reach::Private => PossibleValue::new(reach.as_str()).help("Also private networks"),
+        Reach::Private => {
+            PossibleValue::new(reach.as_str()).help("Also private networks, this machine as one of their hosts")
+        }
         // What it was called before.
         Reach::Loopback => PossibleValue::new(reach.as_str()).help("Also this machine itself").alias("local"),
     };

@@ -49,7 +49,9 @@ fn asked_at(url: &str) -> String {
 fn targets(reach: Reach) -> &'static str {
     match reach {
         Reach::Public => "on the internet only: --reach private or --reach loopback allows more",
-        Reach::Private => "on the internet and in private networks: --reach loopback allows this machine as well",
+        Reach::Private => {
+            "on the internet and in private networks: --reach loopback allows what listens on this machine alone as well"
+        }
         Reach::Loopback => "anywhere, on this machine too: --reach public or --reach private allows less",
     }
 }

@@ -24,6 +24,7 @@ use crate::Moment;
 use crate::calendar::CalendarName;
 use crate::id::JobId;
 use crate::limits::{CALENDARS_OF_A_JOB, JITTER_SECONDS, MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
+use crate::pace;
 use crate::workflow::edge::On;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,13 +224,24 @@ impl Schedule {
         spread
     }
 
-    /// What was made or changed by a clock that was ahead begins at `now`, as if it was made then.
+    /// From when on it counts, where that is of a time that has not come: by a clock that was ahead.
+    pub fn ahead_of(&self, now: Moment) -> Option<Moment> {
+        let spread = self.jitter.map(|jitter| jitter.from);
+        let begun = match (&self.when, self.start_at) {
+            (When::Every { seconds, from }, None) => Some(*from - Duration::from_secs(*seconds)),
+            _it_was_said_when => None,
+        };
+        spread.into_iter().chain(begun).max().filter(|from| *from > now + pace::APART)
+    }
+
+    /// What was made or changed by a clock that was ahead begins at `now`, as if it was made then; but for what fires once, which may have fired.
     #[must_use]
     pub fn not_ahead_of(&self, now: Moment) -> Self {
-        let mut schedule = self.counted_from(now);
+        let mut schedule = Self { last: None, ..self.counted_from(now) };
         if let (When::Every { seconds, from }, None) = (&mut schedule.when, self.start_at) {
             *from = (*from).min(now + Duration::from_secs(*seconds));
         }
+        schedule.last = self.last.min(schedule.nth_nominal(self.max_fires, now));
         schedule
     }
 

@@ -138,7 +138,7 @@ impl<'a> Question<'a> {
             tellers.max_by_key(|(run, _)| run.skipped_span().map(|span| span.until))
         };
         let Some(occurrence) = self.occurrence() else {
-            return match (known.run, teller(self.at)) {
+            return match (known.run, teller(self.recorded_at())) {
                 (Some(run), _) => Why::Recorded(run),
                 (None, Some((record, Skip::Calendar))) if self.is_taken() => Why::Covered(record, Skip::Calendar),
                 (None, _) => self.no_occurrence(known),
@@ -178,6 +178,12 @@ impl<'a> Question<'a> {
     /// Whether the schedule in force would name it, and a calendar takes that.
     fn is_taken(&self) -> bool {
         self.silence() == Silence::Taken
+    }
+
+    /// Where a record of it would lie.
+    pub fn recorded_at(&self) -> Moment {
+        let taken = || if self.is_taken() { self.taken_occurrence().effective } else { self.at };
+        self.occurrence().map_or_else(taken, |occurrence| occurrence.effective)
     }
 
     /// What a calendar took, where it would have fired.

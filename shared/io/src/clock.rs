@@ -13,6 +13,10 @@ pub trait Clock: Send + Sync + 'static {
         self.now().since(Moment::EPOCH)
     }
     fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send;
+    /// For so long, whatever the clock is set to meanwhile. Where nobody sets the clock, it says when that is over.
+    fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send {
+        self.sleep_until(self.now() + time)
+    }
 }
 
 #[cfg(any(feature = "aws", feature = "embedded"))]
@@ -41,6 +45,10 @@ mod system {
         fn steady(&self) -> Duration {
             static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
             BEGUN.elapsed()
+        }
+
+        fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send {
+            tokio::time::sleep(time)
         }
 
         fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send {

@@ -6,15 +6,29 @@ use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 
-/// Within what a second try waits; each one more within twice as long.
+/// Within what a second try waits at least, and within how often what the first one took; each one more within twice as long.
 const FIRST: Duration = Duration::from_millis(10);
-const DOUBLINGS: u32 = 5;
+const TRIES_LONG: u32 = 2;
+const DOUBLINGS: u32 = 4;
 
-/// Before the try of this number, from zero on: whoever was not first waits for a moment that others do not wait for, so that not all of them come at
-/// once again.
-pub(crate) async fn let_others_pass<D: Ports>(ports: &D, tried: u32) {
-    let Some(doublings) = tried.checked_sub(1) else { return };
-    let within = FIRST * 2_u32.pow(doublings.min(DOUBLINGS));
-    let millis = ports.chance().number() % u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-    ports.clock().sleep_until(ports.clock().now() + Duration::from_millis(millis)).await;
+/// The tries of one of them.
+#[derive(Debug, Default)]
+pub(crate) struct Contention {
+    tried: u32,
+    /// By what is steady.
+    begun: Duration,
+}
+
+impl Contention {
+    /// Before each try, the first included: whoever was not first waits for a moment that others do not wait for, so that not all of them come at once
+    /// again.
+    pub(crate) async fn let_others_pass<D: Ports>(&mut self, ports: &D) {
+        if self.tried > 0 {
+            let took = ports.clock().steady().saturating_sub(self.begun);
+            let within = FIRST.max(took * TRIES_LONG) * 2_u32.pow((self.tried - 1).min(DOUBLINGS));
+            let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
+            ports.clock().pause(Duration::from_millis(ports.chance().number() % millis)).await;
+        }
+        (self.tried, self.begun) = (self.tried + 1, ports.clock().steady());
+    }
 }

@@ -14,7 +14,7 @@ use crate::stage::Stage;
 /// In a fifth of the histories an operator repairs while everything goes on.
 fn repaired(stage: &Stage, dice: &mut Dice) {
     if dice.chance(0.2) {
-        stage.met("repair", 1);
+        stage.met("repair asked for", 1);
         stage.repair(dice.within(60..1800), "operator");
     }
 }

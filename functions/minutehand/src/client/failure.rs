@@ -73,9 +73,7 @@ fn hint(server: &str, why: &str) -> Option<&'static str> {
         _ if server.starts_with("http:") && why.contains("invalid HTTP version") => {
             Some("it does not speak HTTP: is it https://?")
         }
-        _ if why.contains("invalid peer certificate") => {
-            Some("the authorities of this machine do not vouch for it; SSL_CERT_FILE names others")
-        }
+        _ if why.contains("not valid for name") => Some("ask it by a name that its certificate has"),
         _ => None,
     }
 }
@@ -177,7 +175,7 @@ mod tests {
         let rows = [
             ("https://h", "received corrupt message of type InvalidContentType", Some("http://?")),
             ("http://h", "invalid HTTP version parsed", Some("https://?")),
-            ("https://h", "invalid peer certificate: UnknownIssuer", Some("SSL_CERT_FILE")),
+            ("https://h", "certificate not valid for name \"h\"", Some("a name")),
             ("https://h", NOBODY_LISTENS, None),
             ("http://127.0.0.1:1", NOBODY_LISTENS, Some("minutehand serve")),
             ("https://h", "nothing within 30 s", None),

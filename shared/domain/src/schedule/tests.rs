@@ -250,6 +250,13 @@ fn what_a_clock_that_was_ahead_made_begins_as_if_it_was_made_now() {
     assert_eq!(next(made_ahead(every.clone())), Some(7220));
     assert_eq!(next(made_ahead(every.clone()).not_ahead_of(NOW)), Some(20));
     assert_eq!(next(made_ahead(begun).not_ahead_of(NOW)), Some(7300), "as was wished");
-    let kept = Schedule::new(&every, at(-5)).unwrap().not_ahead_of(NOW);
-    assert_eq!(next(kept), Some(15), "no instant of one that is right moves");
+    let right = Schedule::new(&every, at(-5)).unwrap();
+    assert_eq!((right.ahead_of(NOW), made_ahead(every.clone()).ahead_of(NOW)), (None, Some(at(7200))));
+    assert_eq!(next(right.not_ahead_of(NOW)), Some(15), "no instant of one that is right moves");
+
+    let three = Plan { max_fires: Some(3), ..every };
+    let thrice = made_ahead(three.clone()).not_ahead_of(NOW);
+    assert_eq!((thrice.next_after(at(40)), thrice.next_after(at(60))), (Some(at(60)), None));
+    let two_left = Schedule::new(&three, at(-25)).unwrap().not_ahead_of(NOW);
+    assert_eq!((two_left.next_after(at(20)), two_left.next_after(at(35))), (Some(at(35)), None));
 }

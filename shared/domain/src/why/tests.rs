@@ -387,10 +387,12 @@ fn the_record_of_what_a_calendar_took_tells_of_each() {
 /// whoever asked about the one that it was meant for was told of none.
 #[test]
 fn what_a_calendar_takes_of_what_is_spread_is_known_by_what_it_was_meant_for() {
-    for on_excluded in [OnExcluded::Skip, OnExcluded::Move] {
-        let by = Duration::from_secs(300);
+    // The second is longer than from one instant to the next.
+    let spreads = [300, 26 * 3600].map(Duration::from_secs);
+    for (on_excluded, by) in [OnExcluded::Skip, OnExcluded::Move].into_iter().flat_map(|on| spreads.map(|by| (on, by)))
+    {
         let mut job = heeding(on_excluded, &["2027-01-20", "2027-01-21"]);
-        job.schedule.jitter = Some(Jitter { most_seconds: 600, by, from: START });
+        job.schedule.jitter = Some(Jitter { most_seconds: 86_400, by, from: START });
         let [first, second] = ["2027-01-20T09:00:00Z", "2027-01-21T09:00:00Z"].map(day);
         let run = job.run(RunKey::occurrence(id(), first + by));
         assert_eq!(run.nominal(), first);

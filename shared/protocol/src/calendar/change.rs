@@ -12,11 +12,11 @@ use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Fault, Ports, calendars};
 
 use super::walk::{Walked, walk};
-use crate::contention::let_others_pass;
+use crate::contention::Contention;
 use crate::timers::promise::{erase, promise};
 
 /// Tries against others who change it at the same time.
-const TRIES: u32 = 8;
+const TRIES: u32 = 16;
 /// By then whoever changes a calendar has taken it to its jobs, or is dead.
 const WALKED_BY: Duration = Duration::from_secs(60);
 
@@ -54,8 +54,9 @@ pub async fn put<D: Ports>(
     seen: AsSeen,
 ) -> Result<Put, Fault> {
     let version = calendars::write(ports.store(), tenant, name, rules).await?;
-    for tried in 0..TRIES {
-        let_others_pass(ports, tried).await;
+    let mut contention = Contention::default();
+    for _ in 0..TRIES {
+        contention.let_others_pass(ports).await;
         let there = ports.store().get::<Shared>(tenant, name.place(tenant)).await?;
         let standing = there.as_ref().map(|there| &there.item).filter(|there| there.is_there());
         if !seen.admits(standing.map(|standing| standing.generation)) {
@@ -108,8 +109,9 @@ pub async fn delete<D: Ports>(
     goes: Goes,
     seen: Option<u64>,
 ) -> Result<Gone, Fault> {
-    for tried in 0..TRIES {
-        let_others_pass(ports, tried).await;
+    let mut contention = Contention::default();
+    for _ in 0..TRIES {
+        contention.let_others_pass(ports).await;
         let there = ports.store().get::<Shared>(tenant, name.place(tenant)).await?;
         let Some(there) = there.filter(|there| there.item.is_there()) else { return Ok(Gone::NotFound) };
         if seen.is_some_and(|seen| seen != there.item.generation) {

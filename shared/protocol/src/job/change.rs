@@ -21,13 +21,13 @@ use crate::bodies;
 use crate::chain::dispatch::dispatch_if_near;
 use crate::chain::forgetting::record_forgotten;
 use crate::chain::taken::record_taken;
-use crate::contention::let_others_pass;
+use crate::contention::Contention;
 use crate::job::heed::{NotHeeded, heeding};
 use crate::lookup::seen_job_of;
 use crate::timers::promise::promise;
 
 /// Tries against others who change the same job at the same time.
-const TRIES: u32 = 8;
+const TRIES: u32 = 16;
 
 /// What somebody wants of a job, whatever it is by then.
 pub trait Want: Sync {
@@ -79,8 +79,9 @@ impl Changed {
 
 /// Changes the job to what is wanted of it.
 pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, want: &W) -> Result<Changed, W::No> {
-    for tried in 0..TRIES {
-        let_others_pass(ports, tried).await;
+    let mut contention = Contention::default();
+    for _ in 0..TRIES {
+        contention.let_others_pass(ports).await;
         let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
         let Some(seen) = seen_job_of(ports, tenant, id).await? else { return Ok(Changed::NotFound) };
         let Some(change) = want.of(&seen.item).await? else { return Ok(Changed::AsItWas(seen.item)) };

@@ -14,7 +14,7 @@ use minutehand_io::{Fault, Ports};
 use crate::born::quota_bound;
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::successor::first_record;
-use crate::contention::let_others_pass;
+use crate::contention::Contention;
 use crate::graph::owed::owes;
 use crate::graph::stop::{after_a_cancel, promise_look, promise_look_at};
 use crate::run::entry::leave_all_lines;
@@ -41,8 +41,9 @@ pub async fn cancel_with<D: Ports>(
     by: &By,
     note: Option<&str>,
 ) -> Result<Cancelled, Fault> {
-    for tried in 0..TRIES {
-        let_others_pass(ports, tried).await;
+    let mut contention = Contention::default();
+    for _ in 0..TRIES {
+        contention.let_others_pass(ports).await;
         let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
         let (run, guard) = match standing(ports, tenant, key, Asked::ByAnyone).await? {
             Standing::Recorded(seen) => {

@@ -15,7 +15,7 @@ use minutehand_io::{Fault, Ports};
 use crate::aftermath::{Try, make_sure, try_again};
 use crate::bodies::{self, BodyOf};
 use crate::born::quota_bound;
-use crate::contention::let_others_pass;
+use crate::contention::Contention;
 use crate::lookup::job_of;
 
 /// Tries against others who do something to the same run.
@@ -53,8 +53,9 @@ pub async fn redrive<D: Ports>(
     edit: &Edit,
     said: Said<'_>,
 ) -> Result<Redriven, Fault> {
-    for tried in 0..TRIES {
-        let_others_pass(ports, tried).await;
+    let mut contention = Contention::default();
+    for _ in 0..TRIES {
+        contention.let_others_pass(ports).await;
         let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Redriven::NotFound) };
         match seen.item.letter() {
             Ok(()) => {}
@@ -140,8 +141,9 @@ pub async fn given<D: Ports>(ports: &D, job: &Job, run: &Run) -> Result<Option<J
 
 /// Lets a dead letter rest. The first who does stands.
 pub async fn dismiss<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, said: Said<'_>) -> Result<Dismissed, Fault> {
-    for tried in 0..TRIES {
-        let_others_pass(ports, tried).await;
+    let mut contention = Contention::default();
+    for _ in 0..TRIES {
+        contention.let_others_pass(ports).await;
         let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Dismissed::NotFound) };
         let dismissed = match seen.item.dismissed(said, ports.clock().now()) {
             Ok(dismissed) => dismissed,

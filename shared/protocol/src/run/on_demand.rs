@@ -22,7 +22,7 @@ use minutehand_io::{Fault, Ports};
 use crate::aftermath::{Made, Try, try_again};
 use crate::bodies::{self, BodyOf};
 use crate::born::{born, quota_bound};
-use crate::contention::let_others_pass;
+use crate::contention::Contention;
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
@@ -83,8 +83,9 @@ pub async fn run_now_at<D: Ports>(
 /// Queues another try at a run that came to nothing, as the caller has seen it: recorded, or spoken for by another's record.
 /// It is given its own payload, unless the request has one. Where it has a record, that says so: rules of [`aftermath`](crate::aftermath).
 pub async fn redrive<D: Ports>(ports: &D, of: &Run, request: RunRequest) -> Result<Answered, Fault> {
-    for tried in 0..TRIES {
-        let_others_pass(ports, tried).await;
+    let mut contention = Contention::default();
+    for _ in 0..TRIES {
+        contention.let_others_pass(ports).await;
         let Some(job) = job_of(ports, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
         let seen = ports.store().get::<Run>(&of.tenant, of.key).await?;
         let before = seen.as_ref().map_or(of, |seen| &seen.item);

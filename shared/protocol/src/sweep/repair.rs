@@ -258,15 +258,19 @@ async fn promise_walks<D: Ports>(ports: &D, tenant: &Tenant) -> Result<(), Fault
 /// Looks after a job; changes nothing where it is only checked. Says of each kind of finding the first.
 async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<Found>, Fault> {
     let now = ports.clock().now();
-    if job.status != Status::Active {
+    if job.status == Status::Cancelled {
         return Ok(Vec::new());
     }
-    if job.since > now + pace::APART {
+    let ahead = Some(job.since).filter(|since| *since > now + pace::APART);
+    if let Some(since) = ahead.or_else(|| job.schedule.ahead_of(now)) {
         if !check {
             // As a change of its schedule would: it counts from now.
             change(ports, &job.tenant, job.id, &Change::reschedule(job.schedule.not_ahead_of(now))).await?;
         }
-        return Ok(vec![Found::Ahead(job.since)]);
+        return Ok(vec![Found::Ahead(since)]);
+    }
+    if job.status == Status::Paused {
+        return Ok(Vec::new());
     }
     let (mut overdue, mut without_timer) = (None, None);
     for at in gaps::without_a_record(ports, job).await? {

@@ -13,13 +13,13 @@ use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Fault, Ports, plans};
 
 use super::{About, job_of, own_job};
-use crate::contention::let_others_pass;
+use crate::contention::Contention;
 use crate::job::change::{Changed as ChangedJob, Want, change as change_job};
 use crate::job::create::{Created as CreatedJob, create as create_job};
 use crate::job::heed::NotHeeded;
 
 /// Numbers of versions that a writer passes over which another left half written.
-const TRIES: u32 = 8;
+const TRIES: u32 = 16;
 
 /// What somebody wants a workflow to be.
 #[derive(Clone, Debug)]
@@ -55,8 +55,9 @@ pub enum Changed {
 }
 
 pub async fn change<D: Ports>(ports: &D, tenant: &Tenant, id: WorkflowId, wanted: &Wanted) -> Result<Changed, Fault> {
+    let mut contention = Contention::default();
     for skipped in 0..TRIES {
-        let_others_pass(ports, skipped).await;
+        contention.let_others_pass(ports).await;
         let Some(Seen { item: there, version: seen }) = ports.store().get::<Workflow>(tenant, id).await? else {
             return Ok(Changed::NotFound);
         };

@@ -86,7 +86,7 @@ impl Verdict<'_> {
 /// Whether it began as it was before a change that was on its way: that has it begin once more, where it moved it.
 fn begins_beside_a_change(job: &Job, at: i64) -> bool {
     job.heads.windows(2).any(|heads| {
-        let is_near = (heads[1].in_force_from() - at).abs() <= CHANGE_TOLERANCE;
-        is_near && heads[0].schedule.instants(at, at + 1) == [at]
+        let was_to_come = heads[1].decided <= at && at <= heads[1].in_force_from() + CHANGE_TOLERANCE;
+        was_to_come && heads[0].schedule.instants(at, at + 1) == [at]
     })
 }

@@ -32,20 +32,20 @@ fn no_run_of_a_worker_is_stuck_or_anothers() {
 
 #[test]
 fn each_end_that_asked_for_it_is_told_of_and_nobody_is_called_after_a_no() {
-    let least = [("repair", 15), ("told", 1_000), ("met a no", 10), ("met a failure", 10)];
+    let least = [("repair asked for", 15), ("told", 1_000), ("met a no", 10), ("met a failure", 10)];
     keeps(Of::Callbacks, 160, 160, &least);
 }
 
 #[test]
 fn each_end_is_followed_once_whatever_goes_wrong() {
-    let least = [("repair", 15), ("follower", 3_000), ("follower: upstream", 300), ("follower: paused", 20)];
+    let least = [("repair asked for", 15), ("follower", 3_000), ("follower: upstream", 300), ("follower: paused", 20)];
     keeps(Of::Followers, 150, 150, &least);
 }
 
 #[test]
 fn no_history_of_dead_letters_breaks_a_rule() {
     let least = [
-        ("repair", 15),
+        ("repair asked for", 15),
         ("clerk: redrive 202", 1),
         ("clerk: redrive 200", 1),
         ("clerk: redrive 409", 1),
@@ -58,7 +58,7 @@ fn no_history_of_dead_letters_breaks_a_rule() {
 #[test]
 fn each_end_is_notified_of_once_whatever_goes_wrong() {
     let least = [
-        ("repair", 15),
+        ("repair asked for", 15),
         ("end: ", 3_000),
         ("end: failed", 1),
         ("end: late", 1),
@@ -72,7 +72,7 @@ fn each_end_is_notified_of_once_whatever_goes_wrong() {
 #[test]
 fn each_occurrence_is_begun_once_whoever_makes_up_for_it() {
     let least = [
-        ("repair", 15),
+        ("repair asked for", 15),
         ("occurrence begun", 10_000),
         ("made up for", 5_000),
         ("cancellation told", 10),

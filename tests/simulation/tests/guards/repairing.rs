@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use minutehand_domain::job::Change;
 use minutehand_domain::schedule::Plan;
 use minutehand_judge::graph::{Each, Flow, Over, Step, Tolerate};
 use minutehand_simulation::fate::Line;
@@ -98,19 +99,25 @@ fn what_a_clock_that_was_ahead_passed_over_runs_after_a_repair() {
     }
 }
 
-/// A clock that is two days ahead makes a job of each minute: an interval without a start, and two that are spread.
+/// A clock that is two days ahead makes a job of each minute: an interval without a start, and two that are spread. One was paused and resumed meanwhile.
 ///
 /// Removed (`a-repair-begins-intervals-anew`): a repair leaves when an interval begins. (`a-repair-spreads-anew`): it leaves from when on instants are
-/// spread. Either job was said to be mended, and silent for two days.
+/// spread. (`a-repair-knows-what-counts-from-ahead`): it looks at since when the schedule is in force alone. Each job was said to be mended, or to be well, and
+/// silent for two days.
 #[test]
 fn what_a_clock_that_was_ahead_made_runs_after_a_repair() {
     let interval = Plan { every_seconds: Some(60), ..Plan::default() };
     let cron = Plan { cron: Some("* * * * *".to_owned()), jitter_seconds: Some(20), ..Plan::default() };
-    for plan in [interval.clone(), Plan { jitter_seconds: Some(20), ..interval }, cron] {
+    let spread = Plan { jitter_seconds: Some(20), ..interval.clone() };
+    for (plan, resumed) in [(interval.clone(), false), (spread, false), (cron, false), (interval, true)] {
         let stage = Stage::on(on_lambda(), Wish::of(plan.clone()), []);
         stage.set_clocks(20, 2 * DAY);
         stage.create(25, "creator");
         stage.set_clocks(30, 0);
+        if resumed {
+            stage.change(40, "owner", Change::Pause);
+            stage.change(50, "owner", Change::Resume);
+        }
         stage.sweep_each_minute(60..1500);
         stage.play_to(590);
         assert_eq!(stage.starts(), [], "{plan:?}: it is silent");
