@@ -3,6 +3,7 @@
 pub mod between;
 pub mod bootstraps;
 pub mod dynamo;
+pub mod large_stack;
 pub mod ministack;
 pub mod partitions;
 pub mod python;

@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use http::StatusCode;
+use minutehand_aws_tests::large_stack::with_a_large_stack;
 use minutehand_aws_tests::stage::{BEGIN, Bill, Stage};
 use minutehand_domain::Moment;
 use minutehand_domain::id::JobId;
@@ -192,32 +193,34 @@ async fn ended(stage: &Stage, job: &str) -> Vec<(String, usize)> {
 
 const PAYLOADS: [(usize, &str); 4] = [(200, "0.2 KB"), (1024, "1 KB"), (10 * 1024, "10 KB"), (256 * 1024, "256 KB")];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_run_costs_is_what_the_documents_say() {
-    let mut table = String::from(
-        "| run | payload | write units | read units | messages | $ per million | with the index: write units | $ per million |\n\
+#[test]
+fn what_a_run_costs_is_what_the_documents_say() {
+    with_a_large_stack(async || {
+        let mut table = String::from(
+            "| run | payload | write units | read units | messages | $ per million | with the index: write units | $ per million |\n\
          |---|---|---|---|---|---|---|---|\n",
-    );
-    for kind in Kind::ALL {
-        for (bytes, size) in PAYLOADS {
-            // In boxes: each is a whole stage, and two of them took the two megabytes of a test's stack.
-            let of = |listing| Box::pin(measure(kind, bytes, listing));
-            let (plain, listed) = tokio::join!(of(Listing::Off), of(Listing::ByHour));
-            hold_to_the_design(kind, bytes, plain, listed);
-            let Cost { writes, reads, messages } = plain;
-            writeln!(
-                table,
-                "| {} | {size} | {writes:.1} | {reads:.1} | {messages:.1} | {:.2} | {:.1} | {:.2} |",
-                kind.name(),
-                plain.dollars(),
-                listed.writes,
-                listed.dollars(),
-            )
-            .unwrap();
+        );
+        for kind in Kind::ALL {
+            for (bytes, size) in PAYLOADS {
+                // In boxes: each is a whole stage, and two of them took the two megabytes of a test's stack.
+                let of = |listing| Box::pin(measure(kind, bytes, listing));
+                let (plain, listed) = tokio::join!(of(Listing::Off), of(Listing::ByHour));
+                hold_to_the_design(kind, bytes, plain, listed);
+                let Cost { writes, reads, messages } = plain;
+                writeln!(
+                    table,
+                    "| {} | {size} | {writes:.1} | {reads:.1} | {messages:.1} | {:.2} | {:.1} | {:.2} |",
+                    kind.name(),
+                    plain.dollars(),
+                    listed.writes,
+                    listed.dollars(),
+                )
+                .unwrap();
+            }
         }
-    }
-    println!("{table}");
-    hold_the_document_to("runs", &table);
+        println!("{table}");
+        hold_the_document_to("runs", &table);
+    });
 }
 
 fn hold_to_the_design(kind: Kind, bytes: usize, plain: Cost, listed: Cost) {
@@ -252,15 +255,17 @@ async fn what_an_idle_deployment_costs_is_what_the_documents_say() {
 }
 
 /// What clients ask of the API, in units of the table; its function's time comes on top.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_request_costs_is_what_the_documents_say() {
-    let mut table = String::from("| request | write units | read units | $ per million |\n|---|---|---|---|\n");
-    for (name, cost) in [reading().await, running().await, listing().await, limited().await].concat() {
-        let Cost { writes, reads, .. } = cost;
-        writeln!(table, "| {name} | {writes:.1} | {reads:.1} | {:.2} |", writes * WRITE + reads * READ).unwrap();
-    }
-    println!("{table}");
-    hold_the_document_to("requests", &table);
+#[test]
+fn what_a_request_costs_is_what_the_documents_say() {
+    with_a_large_stack(async || {
+        let mut table = String::from("| request | write units | read units | $ per million |\n|---|---|---|---|\n");
+        for (name, cost) in [reading().await, running().await, listing().await, limited().await].concat() {
+            let Cost { writes, reads, .. } = cost;
+            writeln!(table, "| {name} | {writes:.1} | {reads:.1} | {:.2} |", writes * WRITE + reads * READ).unwrap();
+        }
+        println!("{table}");
+        hold_the_document_to("requests", &table);
+    });
 }
 
 /// One job, by each kind of key.
@@ -354,16 +359,18 @@ async fn limited() -> Vec<(&'static str, Cost)> {
 }
 
 /// What comes on top where runs share a limit, or their ends are counted: each as the difference to runs without.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_comes_on_top_of_a_run_costs_what_the_documents_say() {
-    let mut table =
-        String::from("| on top | write units | read units | messages | $ per million |\n|---|---|---|---|---|\n");
-    for (name, cost, most) in Box::pin(limits()).await {
-        assert!(cost.writes <= most, "{name}: {cost:?}");
-        writeln!(table, "{}", on_top(name, cost)).unwrap();
-    }
-    println!("{table}");
-    hold_the_document_to("limits", &table);
+#[test]
+fn what_comes_on_top_of_a_run_costs_what_the_documents_say() {
+    with_a_large_stack(async || {
+        let mut table =
+            String::from("| on top | write units | read units | messages | $ per million |\n|---|---|---|---|---|\n");
+        for (name, cost, most) in Box::pin(limits()).await {
+            assert!(cost.writes <= most, "{name}: {cost:?}");
+            writeln!(table, "{}", on_top(name, cost)).unwrap();
+        }
+        println!("{table}");
+        hold_the_document_to("limits", &table);
+    });
 }
 
 /// Each with the most write units that it may take: of a place that was waited for two are of updates that the full slot refused.
@@ -447,15 +454,17 @@ async fn ask_for(stage: &Stage, job: &str) {
 }
 
 /// What a worker elsewhere costs: its run, from when it was asked for to its end, and what it asks beside that.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_worker_costs_is_what_the_documents_say() {
-    let mut table =
-        String::from("| worker | write units | read units | messages | $ per million |\n|---|---|---|---|---|\n");
-    for (name, cost) in workers().await {
-        writeln!(table, "{}", on_top(name, cost)).unwrap();
-    }
-    println!("{table}");
-    hold_the_document_to("workers", &table);
+#[test]
+fn what_a_worker_costs_is_what_the_documents_say() {
+    with_a_large_stack(async || {
+        let mut table =
+            String::from("| worker | write units | read units | messages | $ per million |\n|---|---|---|---|---|\n");
+        for (name, cost) in workers().await {
+            writeln!(table, "{}", on_top(name, cost)).unwrap();
+        }
+        println!("{table}");
+        hold_the_document_to("workers", &table);
+    });
 }
 
 async fn workers() -> Vec<(&'static str, Cost)> {
@@ -504,16 +513,19 @@ async fn workers() -> Vec<(&'static str, Cost)> {
 }
 
 /// What the tasks of a workflow cost, each as the difference that so many more of them make.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_task_costs_is_what_the_documents_say() {
-    let mut table = String::from("| in a workflow | write units | read units | $ per million |\n|---|---|---|---|\n");
-    for (name, cost, most) in graphs().await {
-        assert!(cost.writes <= most, "{name}: {cost:?}");
-        let dollars = cost.writes * WRITE + cost.reads * READ;
-        writeln!(table, "| {name} | {:.2} | {:.2} | {dollars:.2} |", cost.writes, cost.reads).unwrap();
-    }
-    println!("{table}");
-    hold_the_document_to("tasks", &table);
+#[test]
+fn what_a_task_costs_is_what_the_documents_say() {
+    with_a_large_stack(async || {
+        let mut table =
+            String::from("| in a workflow | write units | read units | $ per million |\n|---|---|---|---|\n");
+        for (name, cost, most) in graphs().await {
+            assert!(cost.writes <= most, "{name}: {cost:?}");
+            let dollars = cost.writes * WRITE + cost.reads * READ;
+            writeln!(table, "| {name} | {:.2} | {:.2} | {dollars:.2} |", cost.writes, cost.reads).unwrap();
+        }
+        println!("{table}");
+        hold_the_document_to("tasks", &table);
+    });
 }
 
 /// Each with the write units that the design allows it.
@@ -529,22 +541,26 @@ async fn graphs() -> Vec<(&'static str, Cost, f64)> {
 }
 
 /// The branches of a `for_each` of more than 64 lie in sixteen parts, each a partition: none takes much more than its share.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn branches_are_spread_over_partitions() {
-    let [state, timers] = burst_of(300).await;
+#[test]
+fn branches_are_spread_over_partitions() {
+    with_a_large_stack(async || {
+        let [state, timers] = burst_of(300).await;
 
-    assert!(state.hottest * 4 <= state.all, "{state:?}");
-    assert!(timers.hottest * 3 <= timers.all, "{timers:?}");
+        assert!(state.hottest * 4 <= state.all, "{state:?}");
+        assert!(timers.hottest * 3 <= timers.all, "{timers:?}");
+    });
 }
 
 /// The most that a `for_each` has. Its branches weigh evenly by then, and so do the 157 leaves of their join.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[test]
 #[ignore = "in an unoptimized build it takes many minutes"]
-async fn ten_thousand_branches_are_spread_over_partitions() {
-    let [state, timers] = burst_of(10_000).await;
+fn ten_thousand_branches_are_spread_over_partitions() {
+    with_a_large_stack(async || {
+        let [state, timers] = burst_of(10_000).await;
 
-    assert!(state.hottest * 10 <= state.all, "{state:?}");
-    assert!(timers.hottest * 4 <= timers.all, "{timers:?}");
+        assert!(state.hottest * 10 <= state.all, "{state:?}");
+        assert!(timers.hottest * 4 <= timers.all, "{timers:?}");
+    });
 }
 
 /// Writes to one table.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use minutehand_archiver::{Shelf, archive};
 use minutehand_aws_tests::dynamo::tables;
+use minutehand_aws_tests::large_stack::with_a_large_stack;
 use minutehand_aws_tests::python;
 use minutehand_aws_tests::stage::{BEGIN, Function, Stage};
 use minutehand_aws_tests::stream::{EXPIRY, batch, image, removed};
@@ -36,9 +37,6 @@ const QUEUES: [&str; 8] = [
 ];
 /// What Lambda itself does in a function's name with a queue that wakes it.
 const EVENT_SOURCE: [&str; 3] = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
-
-/// What an unoptimized build needs for a sweep that settles a graph through the SDK: a thread of a test has 2 MB.
-const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 #[test]
 fn each_role_grants_what_its_function_does_and_nothing_more() {
@@ -68,16 +66,6 @@ fn each_role_grants_what_its_function_does_and_nothing_more() {
         let unused: BTreeSet<_> = granted.difference(&used).collect();
         assert!(missing.is_empty() && unused.is_empty(), "{function}: missing {missing:?}, unused {unused:?}");
     }
-}
-
-fn with_a_large_stack<F: Future<Output: Send>>(does: impl FnOnce() -> F + Send) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.expect("a runtime starts");
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let played = thread.spawn_scoped(scope, || runtime.block_on(does())).expect("a thread starts");
-        played.join().expect("it was played")
-    })
 }
 
 fn grant(action: &str, resource: &str) -> Grant {
