@@ -10,6 +10,8 @@ use minutehand_io::clock::Clock as _;
 const FIRST: Duration = Duration::from_millis(10);
 const TRIES_LONG: u32 = 2;
 const DOUBLINGS: u32 = 4;
+/// Within no more than this, however long a try took: whoever slept in one has nobody to wait for.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// The tries of one of them.
 #[derive(Debug, Default)]
@@ -25,7 +27,8 @@ impl Contention {
     pub(crate) async fn let_others_pass<D: Ports>(&mut self, ports: &D) {
         if self.tried > 0 {
             let took = ports.clock().steady().saturating_sub(self.begun);
-            let within = FIRST.max(took * TRIES_LONG) * 2_u32.pow((self.tried - 1).min(DOUBLINGS));
+            let within = FIRST.max(took.min(LONGEST) * TRIES_LONG) * 2_u32.pow((self.tried - 1).min(DOUBLINGS));
+            let within = within.min(LONGEST);
             let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
             ports.clock().pause(Duration::from_millis(ports.chance().number() % millis)).await;
         }

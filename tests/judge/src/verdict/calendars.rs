@@ -36,10 +36,18 @@ impl Verdict<'_> {
     }
 
     fn is_told_as_taken(&self, job: u32, t: i64) -> bool {
-        let earlier = self.records.range((job, i64::MIN, 0)..=(job, t, 0)).map(|(_, record)| *record);
-        let spans = |record: &Record| record.covers_until.unwrap_or(record.instant) >= t;
         // By a clock that was ahead it had another end, before calendars were changed about it.
-        earlier.filter(|record| is_of_one(record) || self.may_be_of_a_clock_ahead(t)).any(spans)
+        self.spanning(job, t).any(|record| is_of_one(record) || self.may_be_of_a_clock_ahead(t))
+    }
+
+    /// Whether the record of what a calendar took spans it.
+    pub(super) fn is_in_a_calendars_record(&self, job: u32, t: i64) -> bool {
+        self.spanning(job, t).any(is_of_one)
+    }
+
+    fn spanning(&self, job: u32, t: i64) -> impl Iterator<Item = &Record> {
+        let earlier = self.records.range((job, i64::MIN, 0)..=(job, t, 0)).map(|(_, record)| *record);
+        earlier.filter(move |record| record.covers_until.unwrap_or(record.instant) >= t)
     }
 
     fn may_be_of_a_clock_ahead(&self, t: i64) -> bool {

@@ -33,7 +33,9 @@ impl Verdict<'_> {
             "superseded" => "schedule_change",
             other => other,
         } == told.rule;
-        if !reasons.is_empty() && !reasons.iter().any(wanted) {
+        // What a calendar takes now may have been an occurrence once, of which another record tells as well.
+        let is_taken = told.rule == "calendar" && self.is_in_a_calendars_record(job.job, told.instant);
+        if !reasons.is_empty() && !reasons.iter().any(wanted) && !is_taken {
             let detail = format!("by {}, and the records say {reasons:?}", told.rule);
             self.report("an explanation says why", job.job, told.instant, detail);
         }
