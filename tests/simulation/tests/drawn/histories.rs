@@ -156,7 +156,7 @@ const OF_JOBS: &[(&str, u64)] = &[
     ("runs taken over", 10),
     ("nobody listened", 1),
     ("sweep killed by its deadline", 10),
-    ("pass unfinished", 5),
+    ("pass unfinished", 1),
     ("pass overtaken", 5),
     ("page of all timers searched", 1000),
     // Clocks that are set.
