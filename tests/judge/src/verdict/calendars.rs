@@ -1,6 +1,6 @@
 //! The rules of calendars: what one takes is on record as taken, nothing else is, and what has moved begins once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Verdict, around};
 use crate::{CHANGE_TOLERANCE, Job, Record, Status};
@@ -21,18 +21,24 @@ impl Verdict<'_> {
             for t in taken {
                 let next = schedule.instants(t, certain.end).first().copied();
                 let has_its_own = self.records.contains_key(&(job.job, t, 0));
-                if next.is_some_and(|next| begun.contains(&next)) && !has_its_own && !self.is_told_as_taken(job.job, t)
-                {
+                // What began by a clock that was ahead may have begun before its calendar was changed.
+                let has_begun = |next| begun.get(&next).is_some_and(|at| certain.start <= *at);
+                if next.is_some_and(has_begun) && !has_its_own && !self.is_told_as_taken(job.job, t) {
                     self.report("what calendars take is on record", job.job, t, "the fire behind it has begun");
                 }
             }
         }
     }
 
-    /// The occurrences of a job that were called.
-    fn begun_of(&self, job: &Job) -> BTreeSet<i64> {
+    /// The occurrences of a job that were called, and when they were first.
+    fn begun_of(&self, job: &Job) -> BTreeMap<i64, i64> {
         let calls = self.account.calls.iter().filter(|call| (call.job, call.number) == (job.job, 0));
-        calls.map(|call| call.instant).collect()
+        let mut begun = BTreeMap::new();
+        for call in calls {
+            let first = begun.entry(call.instant).or_insert(call.at);
+            *first = call.at.min(*first);
+        }
+        begun
     }
 
     fn is_told_as_taken(&self, job: u32, t: i64) -> bool {
@@ -77,8 +83,8 @@ impl Verdict<'_> {
         let named: BTreeSet<_> = job.heads.iter().map(|head| head.schedule.names_once()).collect();
         let [Some(named)] = named.into_iter().collect::<Vec<_>>()[..] else { return };
         let begun = self.begun_of(job);
-        if begun.iter().filter(|at| !begins_beside_a_change(job, **at)).count() > 1 {
-            self.report("what has one instant begins once", job.job, named, format!("at {begun:?}"));
+        if begun.keys().filter(|at| !begins_beside_a_change(job, **at)).count() > 1 {
+            self.report("what has one instant begins once", job.job, named, format!("at {:?}", begun.keys()));
         }
         let stays = job.heads.iter().all(|head| head.status == Status::Active);
         let was_to_come = job.heads.first().is_some_and(|head| head.in_force_from() + CHANGE_TOLERANCE <= named);
