@@ -163,7 +163,8 @@ fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
 
 /// A clock that was ahead has put off the link of what is to come in two days, and what nobody can read lies where that is called back to.
 ///
-/// Removed (`called-back-beside-what-is-corrupt`): whoever cannot call one timer back goes on with none. Nothing was swept for two days.
+/// Removed once, by hand: whoever cannot call one timer back goes on with none. Nothing was swept for two days. No removal shows it since a timer is looked at
+/// beside what is corrupt.
 #[test]
 fn what_lies_where_a_timer_is_called_back_to_holds_up_nothing() {
     let alone = Setting { exclusive_store: true, ..Setting::plain() };

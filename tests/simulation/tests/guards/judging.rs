@@ -177,7 +177,7 @@ fn nobody_is_late_before_its_time() {
 
 #[test]
 fn a_throttle_is_nobodys_failure() {
-    kept(Of::Jobs, "a throttle is nobody's failure", 400);
+    kept(Of::Jobs, "a throttle is nobody's failure", 1_000);
 }
 
 #[test]
