@@ -10,7 +10,7 @@ mod calendars;
 mod cells;
 mod clock;
 mod completion;
-mod connection;
+pub(crate) mod connection;
 mod dead;
 mod failure;
 mod fires;

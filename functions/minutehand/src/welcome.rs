@@ -3,9 +3,7 @@
 use minutehand_io::targets::http::Reach;
 
 use crate::admin_key::{AdminKey, Origin};
-
-/// What the client asks where nothing is said.
-const DEFAULT: &str = "http://127.0.0.1:8080";
+use crate::client::connection::DEFAULT_SERVER;
 
 /// The key itself is shown only when it was just made; later the lines read it from its file.
 pub(crate) fn welcome(url: &str, key: &AdminKey, keeps: &str, reach: Reach) -> String {
@@ -18,7 +16,8 @@ pub(crate) fn welcome(url: &str, key: &AdminKey, keeps: &str, reach: Reach) -> S
     let targets = targets(reach);
     let version = env!("CARGO_PKG_VERSION");
     let asked = asked_at(url);
-    let whereabouts = if asked == DEFAULT { String::new() } else { format!("\n  export MINUTEHAND_URL={asked}") };
+    let whereabouts =
+        if asked == DEFAULT_SERVER { String::new() } else { format!("\n  export MINUTEHAND_URL={asked}") };
     let export = match key.origin {
         Origin::Given => "# MINUTEHAND_KEY: the key you gave".to_owned(),
         _ => format!("export MINUTEHAND_KEY={export}"),
@@ -82,7 +81,7 @@ mod tests {
             let text = welcome(url, &key, "everything in data", Reach::Loopback);
             let exported = text.lines().find_map(|line| line.trim().strip_prefix("export MINUTEHAND_URL="));
             assert_eq!(exported, said, "{url}");
-            assert!(text.contains(&format!("curl -sS {}/v1/health", said.unwrap_or(DEFAULT))), "{text}");
+            assert!(text.contains(&format!("curl -sS {}/v1/health", said.unwrap_or(DEFAULT_SERVER))), "{text}");
         }
     }
 

@@ -213,11 +213,14 @@ impl Schedule {
         let alike = spread.filter(|(ours, theirs)| ours.by == theirs.by && self.when == before.when);
         let Some((ours, theirs)) = alike else { return self.clone() };
         let from = ours.from.min(before.start_at.map_or(theirs.from, |start| start.max(theirs.from)));
+        if from == ours.from {
+            return self.clone();
+        }
         let first = from.max(ours.from - ours.by);
         let mut spread = Self { jitter: Some(Jitter { from, ..ours }), last: None, ..self.clone() };
         let ends = [before.end_at, before.last.map(Moment::just_after)].into_iter().flatten().min();
         let more = ends.and_then(|end| spread.next_nominal_after(end.max(first).just_before()));
-        if from == ours.from || more.is_some_and(|more| more < ours.from) {
+        if more.is_some_and(|more| more < ours.from) {
             return self.clone();
         }
         spread.last = spread.nth_nominal(self.max_fires, first);

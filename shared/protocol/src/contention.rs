@@ -1,4 +1,4 @@
-//! Contention: several who change one item at once. One of them is first, and the others read it anew.
+//! Contention: several writers change one item at once. One of them is first, and the others read it anew.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use minutehand_io::clock::Clock as _;
 const FIRST: Duration = Duration::from_millis(10);
 const TRIES_LONG: u32 = 2;
 const DOUBLINGS: u32 = 4;
-/// Within no more than this, however long a try took: whoever slept in one has nobody to wait for.
+/// Within no more than this, however long a try took: a writer that slept in one has no other to wait for.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// The tries of one of them.
@@ -22,8 +22,7 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// Before each try, the first included: whoever was not first waits for a moment that others do not wait for, so that not all of them come at once
-    /// again.
+    /// Before each try, the first included: a writer that was not first pauses for a moment of its own length, so that not all of them come at once again.
     pub(crate) async fn let_others_pass<D: Ports>(&mut self, ports: &D) {
         if self.tried > 0 {
             let took = ports.clock().steady().saturating_sub(self.begun);

@@ -11,12 +11,15 @@ use crate::admin_key;
 /// The variable that also tells `serve` where it keeps everything, and what stands for it.
 const DATA: (&str, &str) = ("MINUTEHAND_DATA", "data");
 
+/// Whom commands ask where nothing is said: what `serve` listens on by itself.
+pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
+
 /// What every command of the client takes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Connection and output")]
 pub(crate) struct Connection {
     /// Where Minutehand is
-    #[arg(long, global = true, value_name = "URL", default_value = "http://127.0.0.1:8080", env = "MINUTEHAND_URL")]
+    #[arg(long, global = true, value_name = "URL", default_value = DEFAULT_SERVER, env = "MINUTEHAND_URL")]
     pub(crate) server: String,
     /// Your API key; without one, a server on this machine is asked with the admin key in ./data, where it can be read
     #[arg(long, global = true, value_name = "KEY", env = "MINUTEHAND_KEY", hide_env_values = true)]

@@ -62,7 +62,7 @@ impl From<ClientError> for Failure {
     }
 }
 
-/// What may help who is told in a library's words.
+/// What may help where the reason is told in a library's words.
 fn hint(server: &str, why: &str) -> Option<&'static str> {
     let is_here = || server_url(server).is_ok_and(|url| is_here(&url));
     match why {

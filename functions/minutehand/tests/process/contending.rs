@@ -1,4 +1,4 @@
-//! Contending: many who change one thing at once are all answered.
+//! Contending: many changes of one thing at once are all answered.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,9 +12,9 @@ const AT_ONCE: usize = 16;
 /// Each makes so many changes, one after the other.
 const CHANGES: usize = 4;
 
-/// Removed: whoever was not first waits for a moment. They all came at once again, and half of the changes were refused, as if something had broken.
+/// Removed: a request that was not first pauses for a moment. They all came at once again, and half of the changes were refused, as if something had broken.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_changes_a_job_beside_fifteen_others_is_answered() {
+async fn a_change_of_a_job_beside_fifteen_others_is_answered() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::on(data.path());
     let contended = json!({ "name": "contended", "schedule": { "after_seconds": 86_400 }, "target": { "noop": {} } });
