@@ -14,6 +14,11 @@ use crate::instrument::{Lines, VARIABLE};
 /// and the histories in which a judge is tried run for many.
 const NOT_OPTIMIZED: [&str; 4] = ["executor", "protocol", "simulation", "sweeper"];
 
+/// Nobody steps through what is built here, and it is the least kind of debug information but none. The checkout's own build asks for none in CI, and
+/// cargo names a file by its profile and by its place below the root of the workspace, which is the same in the copy: with none here, crates that have
+/// removals in them would take the place of the checkout's own, and its tests of documentation, which link those, would find them changed.
+const DEBUG: &str = "line-directives-only";
+
 /// The tests' binary.
 #[derive(Debug)]
 pub struct Tests {
@@ -85,8 +90,7 @@ impl Build {
             cargo.arg("--config").arg(format!("profile.dev.package.minutehand-{package}.opt-level=0"));
         }
         cargo.current_dir(&self.tree).env("CARGO_BUILD_BUILD_DIR", &self.shared).env("CARGO_TARGET_DIR", &self.own);
-        // What is built is run once; nobody steps through it.
-        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", DEBUG).env("CARGO_PROFILE_TEST_DEBUG", DEBUG);
         without_this_package(&mut cargo);
         cargo
     }
@@ -139,6 +143,18 @@ fn guard_of<'a>(error: &Value, lines: &'a [Lines]) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With "0" here, as it once was, removals stood in the crates that CI's tests of documentation link.
+    #[test]
+    fn no_build_of_the_checkout_asks_for_the_copys_debug_information() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for file in ["Cargo.toml", ".ci/run"] {
+            let text = std::fs::read_to_string(root.join(file)).expect("the checkout is there");
+            let mut asked = text.lines().filter(|line| line.contains("debug = ") || line.contains("_DEBUG="));
+            assert!(asked.clone().next().is_some(), "{file} says no more what it asks for");
+            assert!(asked.all(|line| !line.contains(DEBUG)), "{file} asks for {DEBUG}");
+        }
+    }
 
     /// Without `without_this_package` cargo would hear of both.
     #[test]
