@@ -117,7 +117,7 @@ export class Alarms extends Construct {
       of: 5,
       bad: 5,
       comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
-      missing: TreatMissingData.BREACHING,
+      missing: this.props.stack.silence,
     });
     this.switch(this.props.stack.switchGroup);
   }
@@ -206,13 +206,16 @@ export class Alarms extends Construct {
   private limits(): void {
     const { measured } = this;
     this.alarm('StoreThrottled', 'ticket', 'DynamoDB refuses requests for want of capacity', { metric: measured.total('store_throttles_total', minutes(1), WHEREVER), above: 0, of: 5, bad: 3 });
-    const refused = combined(['requests', 'runs', 'jobs', 'fires', 'connections', 'bodies'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api')), minutes(15), 'refused by quota');
+    // What the gateway refuses no function hears of: a tenant within its quota may have all others refused there.
+    const byQuota = ['requests', 'runs', 'jobs', 'fires', 'connections', 'bodies'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api'));
+    const refused = combined([...byQuota, measured.refusedByGateway(minutes(15))], minutes(15), 'refused with 429');
     const dropped = (word: string) => ({ metric: measured.total(`telemetry_dropped_total.${word}`, minutes(15), WHEREVER), above: 0, of: 2, bad: 2 });
-    this.whole('TelemetryDropped', 'ticket', 'Spans or metrics are not exported to the collector', [
+    this.whole('TelemetryDropped', 'ticket', 'Spans or metrics are not exported to the collector, or events do not reach the bus', [
       this.part('TelemetryDropped', 'Traces', dropped('traces')),
       this.part('TelemetryDropped', 'Metrics', dropped('metrics')),
+      this.part('TelemetryDropped', 'Events', dropped('events')),
     ]);
-    this.alarm('QuotaRefusals', 'ticket', 'A tenant asks for more than its quota', { metric: refused, above: 100 });
+    this.alarm('QuotaRefusals', 'ticket', 'A tenant asks for more than its quota, or all of them for more than the gateway takes', { metric: refused, above: 100 });
   }
 
   private functions(): void {
@@ -223,6 +226,7 @@ export class Alarms extends Construct {
     const parts = [...failed, this.measured.of('sweeps_failed_total', 'Sum', minutes(5), 'sweeper')];
     this.alarm('FunctionsFail', 'ticket', 'Invocations or parts of sweeps fail, or there are more than may be', { metric: combined(parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
     this.down();
+    this.givenBack();
     this.archive(this.props.stack.archiver);
   }
 
@@ -234,22 +238,29 @@ export class Alarms extends Construct {
   private down(): void {
     const { functions, apiId } = this.props.stack;
     const share = worstShare(FUNCTIONS.map((word) => functions[word]), minutes(1));
+    const unanswered = failedShare(apiId, this.measured.refusedByGateway(minutes(1)), minutes(1));
     const comparison = ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD;
     this.whole('FunctionsDown', 'page', 'For minutes half of what a function was to do, and more, has failed or was refused', [
       this.part('FunctionsDown', 'Refused', { metric: share, above: 50, of: 5, bad: 3, comparison }),
-      this.part('FunctionsDown', 'ApiFails', { metric: failedShare(apiId, minutes(1)), above: 50, of: 5, bad: 3, comparison }),
-      AlarmRule.allOf(
-        this.part('FunctionsDown', 'GivesBack', { metric: this.givenBackBeside('attempts_total', 'Sum', minutes(1)), above: 0, of: 5, bad: 3 }),
-        this.part('FunctionsDown', 'GivesBackOffers', { metric: this.givenBackBeside('run_lag_seconds', 'SampleCount', minutes(1)), above: 0, of: 5, bad: 3 }),
-      ),
+      this.part('FunctionsDown', 'ApiFails', { metric: unanswered, above: 50, of: 5, bad: 3, comparison }),
     ]);
   }
 
   /**
-   * How many hints were given back where none of this was counted beside them: an executor that reaches neither its table nor what calls need (a role, a key,
-   * a network) ends each invocation well, and takes each hint that it is given, until that is a dead letter. What workers carry out it only
-   * reaches and offers, and an attempt that is not the first was reached before: so both are asked.
+   * An executor that does not reach its table, or KMS, which opens what calls need, ends each invocation well, and takes each hint that it is given,
+   * until that is a dead letter. What workers carry out it only reaches and offers, and an attempt that is not the first was reached before: so both are
+   * asked.
    */
+  private givenBack(): void {
+    this.whole('HintsGivenBack', 'page', 'For minutes hints were given back, and nothing was begun', [
+      AlarmRule.allOf(
+        this.part('HintsGivenBack', 'NothingBegun', { metric: this.givenBackBeside('attempts_total', 'Sum', minutes(1)), above: 0, of: 5, bad: 3 }),
+        this.part('HintsGivenBack', 'NothingReached', { metric: this.givenBackBeside('run_lag_seconds', 'SampleCount', minutes(1)), above: 0, of: 5, bad: 3 }),
+      ),
+    ]);
+  }
+
+  /** How many hints were given back where none of this was counted beside them. */
   private givenBackBeside(name: string, statistic: string, period: Duration): IMetric {
     const back = named('back', this.measured.byPriority('hints_given_back_total', 'Sum', period));
     const begun = named('begun', this.measured.byPriority(name, statistic, period));
@@ -405,11 +416,12 @@ function worstShare(functionNames: readonly string[], period: Duration): IMetric
   return new MathExpression({ expression: `MAX([${shares.join(', ')}])`, usingMetrics, period, label: 'failed or refused, in percent' });
 }
 
-/** Of what the gateway was asked for, how much it answered with 5xx, in percent: a function that answers so has not failed. */
-function failedShare(apiId: string, period: Duration): IMetric {
+/** Of what the gateway was asked for, how much it answered with 5xx or refused by itself, in percent: a function that answers so has not failed, and of what is refused none hears. */
+function failedShare(apiId: string, refused: IMetric, period: Duration): IMetric {
   const counted = (metricName: string) => new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap: { ApiId: apiId }, statistic: 'Sum', period });
-  const usingMetrics = { failed: counted('5xx'), asked: counted('Count') };
-  return new MathExpression({ expression: 'IF(FILL(asked, 0) > 0, 100 * FILL(failed, 0) / FILL(asked, 0), 0)', usingMetrics, period, label: 'answered with 5xx, in percent' });
+  const usingMetrics = { failed: counted('5xx'), refused, asked: counted('Count') };
+  const expression = 'IF(FILL(asked, 0) > 0, 100 * (FILL(failed, 0) + FILL(refused, 0)) / FILL(asked, 0), 0)';
+  return new MathExpression({ expression, usingMetrics, period, label: 'answered with 5xx or refused, in percent' });
 }
 
 function queue(metricName: string, queueName: string, statistic: string, period: Duration): Metric {

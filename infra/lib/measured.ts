@@ -1,6 +1,6 @@
 /**
  * Minutehand's metrics as CloudWatch has them: named as in docs/metrics.md without `minutehand_`, with the first word behind a dot, and with
- * the dimension `function`, those of the executor `priority` too.
+ * the dimension `function`, those of the executor `priority` too. And what the template counts in a log, under no dimension.
  */
 import { Duration } from 'aws-cdk-lib';
 import { IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
@@ -23,6 +23,11 @@ export class Measured {
   /** Of the executor, one for each priority. */
   byPriority(name: string, statistic: string, period: Duration): Metric[] {
     return PRIORITIES.map((priority) => this.of(name, statistic, period, 'executor', priority));
+  }
+
+  /** Requests that the gateway answered with 429 by itself. */
+  refusedByGateway(period: Duration): Metric {
+    return new Metric({ namespace: this.stack.namespace, metricName: 'GatewayRefusals', statistic: 'Sum', period });
   }
 
   /** The sum over the functions that may have counted it; nothing counts as none. */

@@ -42,6 +42,8 @@ export interface WatchedStack {
   readonly functions: Record<FunctionWord, string>;
   /** Of the gateway before the function that answers. */
   readonly apiId: string;
+  /** What it means that the functions have measured nothing: a fault, but where a parameter turns that off. */
+  readonly silence: TreatMissingData;
   /** The group of schedules that the dead man's switch is alone in; none where the stack has no switch. */
   readonly switchGroup?: string;
   /** Where the stack has one. */
@@ -77,6 +79,8 @@ export function fromOutputs(file: string): WatchedStack {
       executor: output('ExecutorFunctionName'),
     },
     apiId: output('ApiId'),
+    // A stack that was deployed before there was this output says nothing, and measures unless somebody turned that off.
+    silence: outputs['FunctionsMeasure'] === 'off' ? TreatMissingData.NOT_BREACHING : TreatMissingData.BREACHING,
     ...(outputs['SwitchGroupName'] ? { switchGroup: outputs['SwitchGroupName'] } : {}),
     ...(outputs['ArchiverFunctionName'] ? { archiver: archiver(outputs['ArchiverFunctionName'], output('ArchiverSourceId')) } : {}),
   };
@@ -94,6 +98,7 @@ export function fromTemplate(stackName: string, template: CfnInclude): WatchedSt
     deadLetterQueues: [...laneIds.map(({ id }) => queue(`${id}DeadLetters`)), queue('SweepsDeadLetters')],
     functions: { api: lambda('ApiFunction'), sweeper: lambda('SweeperFunction'), executor: lambda('ExecutorFunction') },
     apiId: template.getResource('HttpApi').ref,
+    silence: silenceWhere('Measures'),
     // By its name and not by the resource, which a parameter may leave out: then nothing is counted under it.
     switchGroup: Fn.join('-', [stackName, 'switch']),
     archiver: includedArchiver(lambda('ArchiverFunction'), (template.getResource('ArchiverFunctionExpiry') as CfnEventSourceMapping).ref),
@@ -106,12 +111,13 @@ function archiver(functionName: string, sourceId: string): Archiver {
 
 /** Where a parameter leaves it out nothing is counted under these names, and that is no fault. */
 function includedArchiver(functionName: string, sourceId: string): Archiver {
-  const where = (there: string, otherwise: string): string => Fn.conditionIf('Archives', there, otherwise).toString();
-  return {
-    functionName: where(functionName, 'no-archiver'),
-    sourceId: where(sourceId, 'no-archiver'),
-    silence: where(TreatMissingData.BREACHING, TreatMissingData.NOT_BREACHING) as TreatMissingData,
-  };
+  const orNone = (there: string): string => Fn.conditionIf('Archives', there, 'no-archiver').toString();
+  return { functionName: orNone(functionName), sourceId: orNone(sourceId), silence: silenceWhere('Archives') };
+}
+
+/** Silence is a fault where this condition of the template holds, and none where it does not. */
+function silenceWhere(condition: string): TreatMissingData {
+  return Fn.conditionIf(condition, TreatMissingData.BREACHING, TreatMissingData.NOT_BREACHING).toString() as TreatMissingData;
 }
 
 function capitalized(word: string): string {

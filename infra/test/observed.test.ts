@@ -28,6 +28,7 @@ const outputs = {
   ApiId: 'a1b2c3',
   ArchiverFunctionName: 'prod-archiver',
   ArchiverSourceId: '0f8f1c7e-archiver',
+  FunctionsMeasure: 'on',
 };
 
 function written(of: Record<string, string>): string {
@@ -251,7 +252,7 @@ function worthOf(alarm: string, counted: (metric: string, dimensions: Record<str
   const { Expression } = Properties['Metrics'].find((metric: any) => metric.Expression);
   const worth = Expression.replaceAll(/FILL\((\w+), 0\)/g, (_: string, id: string) => {
     const { MetricName, Dimensions } = Properties['Metrics'].find(({ Id }: any) => Id === id).MetricStat.Metric;
-    return String(counted(MetricName, Object.fromEntries(Dimensions.map(({ Name, Value }: any) => [Name, Value]))));
+    return String(counted(MetricName, Object.fromEntries((Dimensions ?? []).map(({ Name, Value }: any) => [Name, Value]))));
   });
   const choose = (condition: boolean, so: number, otherwise: number) => (condition ? so : otherwise);
   return new Function('IF', 'MAX', `return ${worth}`)(choose, (of: number[]) => Math.max(...of));
@@ -263,20 +264,49 @@ test('an API that answers with faults rings', () => {
   assert.deepEqual([share(0, 0), share(200, 50), share(200, 200)], [0, 25, 100]);
 });
 
+/** What the gateway refuses is none of the function's counts, and no 5xx: one tenant's loop had all others refused, and nothing rang. */
+test('requests that the gateway refuses ring, and where they are half of all they wake somebody', () => {
+  const refused = (alarm: string, all: number, refusals: number) =>
+    worthOf(alarm, (metric, { ApiId }) => (ApiId === 'a1b2c3' && metric === 'Count' ? all : metric === 'GatewayRefusals' ? refusals : 0));
+  assert.deepEqual([refused('prod-QuotaRefusals', 0, 0), refused('prod-QuotaRefusals', 900, 101)], [0, 101]);
+  assert.deepEqual([refused('prod-FunctionsDown-ApiFails', 400, 100), refused('prod-FunctionsDown-ApiFails', 400, 200)], [25, 50]);
+});
+
+/** Tried: the status alone, by which each 429 of the function's own counts twice; a metric of another name than the alarms look at. */
+test('the template counts what the gateway refuses, and not what the function does', () => {
+  const template = readFileSync(TEMPLATE, 'utf8');
+  const [, filter] = /\n  GatewayRefusals:\n((?:    .*\n)*)/.exec(template)!;
+  assert.match(filter!, /LogGroupName: !Ref HttpLogs\n/);
+  assert.match(filter!, /MetricNamespace: !Sub "Minutehand\/\$\{AWS::StackName\}", MetricName: GatewayRefusals, MetricValue: "1"/);
+  const [, pattern] = /FilterPattern: '\{ (.*) \}'/.exec(filter!)!;
+  const [, format] = /\n        Format: >-\n +(\{.*\})\n/.exec(template)!;
+  const counts = (context: Record<string, string>) => {
+    // What a request has none of is written as a dash.
+    const line = JSON.parse(format!.replaceAll(/\$context\.([A-Za-z.]+)/g, (_, name: string) => context[name] ?? '-'));
+    return pattern!.split(' && ').every((term) => {
+      const [, field, value] = /^\$\.(\w+) = "(.*)"$/.exec(term)!;
+      return line[field!] === value;
+    });
+  };
+  assert.ok(counts({ status: '429' }));
+  assert.ok(!counts({ status: '429', integrationLatency: '12' }), 'a tenant has as much as its quota allows, which the function counts');
+  assert.ok(!counts({ status: '404' }));
+});
+
 /** Each invocation of an executor that reaches nothing ends well. Tried: whatever is given back; a table that is throttled for a moment woke somebody. */
 test('an executor that gives back all that it takes rings, and one that gives back some does not', () => {
   const worth = (begun: number, back: number) =>
-    worthOf('prod-FunctionsDown-GivesBack', (metric, { priority }) => (priority === 'high' ? { attempts_total: begun, hints_given_back_total: back }[metric]! : 0));
+    worthOf('prod-HintsGivenBack-NothingBegun', (metric, { priority }) => (priority === 'high' ? { attempts_total: begun, hints_given_back_total: back }[metric]! : 0));
   assert.deepEqual([worth(0, 0), worth(1, 40), worth(0, 40)], [0, 0, 40]);
 });
 
 /** An executor begins nothing of what workers carry out. Tried: only attempts are asked; where all jobs are for workers a throttled table woke somebody. */
 test('an executor that gives back some of what it offers to workers does not ring', () => {
   const worth = (offered: number) =>
-    worthOf('prod-FunctionsDown-GivesBackOffers', (metric, { priority }) => (priority === 'low' ? { run_lag_seconds: offered, hints_given_back_total: 40 }[metric]! : 0));
+    worthOf('prod-HintsGivenBack-NothingReached', (metric, { priority }) => (priority === 'low' ? { run_lag_seconds: offered, hints_given_back_total: 40 }[metric]! : 0));
   assert.deepEqual([worth(9), worth(0)], [0, 40]);
-  const [whole] = ofType(over(), 'AWS::CloudWatch::CompositeAlarm').filter(({ Properties }) => Properties['AlarmName'] === 'prod-FunctionsDown');
-  assert.match(JSON.stringify(whole!.Properties['AlarmRule']), /GivesBack[^)]*\) AND ALARM\([^)]*GivesBackOffers/);
+  const [whole] = ofType(over(), 'AWS::CloudWatch::CompositeAlarm').filter(({ Properties }) => Properties['AlarmName'] === 'prod-HintsGivenBack');
+  assert.match(JSON.stringify(whole!.Properties['AlarmRule']), /NothingBegun[^)]*\) AND ALARM\([^)]*NothingReached/);
 });
 
 /** Tried: only what failed is counted; a receiver that accepts and never answers was never told of. */
@@ -340,6 +370,27 @@ test('silence of the sweeper, or of what reads for the archive, is an alarm, and
   for (const [name, treated] of missing) {
     assert.equal(treated, READS_ALL_THE_TIME.includes(name) ? 'breaching' : 'notBreaching', name);
   }
+});
+
+/** `Metrics=off`. Tried: silence that is a fault wherever the stack is; a page that nobody could end. */
+test('silence of functions that are to measure nothing is no alarm, and of a stack that says nothing of that it is one', () => {
+  const treated = (resources: Record<string, any>) =>
+    Object.values(resources).find(({ Properties }) => Properties?.AlarmName?.toString().endsWith('-TelemetryMissing')).Properties['TreatMissingData'];
+  const over = (of: Record<string, string>) => {
+    const stack = new Stack(new App(), 'observed');
+    new Observed(stack, 'Observed', { stack: fromOutputs(written(of)) });
+    return Template.fromStack(stack).toJSON()['Resources'];
+  };
+  const { FunctionsMeasure: _before, ...without } = outputs;
+  assert.deepEqual([treated(over({ ...outputs, FunctionsMeasure: 'off' })), treated(over(outputs)), treated(over(without))], ['notBreaching', 'breaching', 'breaching']);
+
+  const whole = new Stack(new App(), 'whole');
+  const included = new CfnInclude(whole, 'Minutehand', { templateFile: TEMPLATE });
+  new Observed(whole, 'Observed', { stack: fromTemplate('minutehand', included) });
+  const { Resources, Conditions, Outputs } = Template.fromStack(whole).toJSON();
+  assert.deepEqual(treated(Resources), { 'Fn::If': ['Measures', 'breaching', 'notBreaching'] });
+  assert.deepEqual(Conditions['Measures'], { 'Fn::Equals': [{ Ref: 'Metrics' }, 'on'] });
+  assert.deepEqual(Outputs['FunctionsMeasure'].Value, { Ref: 'Metrics' });
 });
 
 /** Tried: a metric of the function's own, which is silent where it does not start; a window of 15 minutes, which ends before the longest switch has fired again. */

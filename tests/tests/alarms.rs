@@ -257,7 +257,7 @@ fn words_that_are_summed_by_are_labels_of_their_metrics() {
     assert!(summed >= 20, "{summed}");
 }
 
-/// As the functions write them: without `minutehand_`, the first word behind a dot. Those of AWS begin with a capital, or with a digit.
+/// As the functions write them: without `minutehand_`, the first word behind a dot. Those of AWS, and of the template's filters, begin with a capital, or with a digit.
 #[test]
 fn what_cloudwatch_is_asked_for_is_written_by_functions() {
     let Some(made) = &*SYNTHESIZED else { return };

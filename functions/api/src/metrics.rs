@@ -1,7 +1,8 @@
 //! Metrics of a long-running process, in Prometheus' text format. They count all tenants together, so only the deployment's
 //! own key may read them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{join, join_all};
@@ -36,6 +37,8 @@ pub struct Metrics {
     overdue: IntGaugeVec,
     oldest_letter: IntGaugeVec,
     watched: Vec<Watched>,
+    /// How each of them stood when it was last looked at, by its label.
+    last_seen: Arc<Mutex<HashMap<String, Standing>>>,
     pub(crate) presences: Arc<Presences>,
 }
 
@@ -60,6 +63,7 @@ impl Metrics {
             overdue,
             oldest_letter,
             watched: Vec::new(),
+            last_seen: Arc::default(),
             presences: Arc::default(),
         })
     }
@@ -88,18 +92,16 @@ impl Metrics {
         text.map_err(|error| Fault::unavailable("metrics", error.to_string()))
     }
 
-    /// Reads what is read when it is asked for. What cannot be read, or not soon, is not shown: all else is to be seen just then.
+    /// Reads what is read when it is asked for. What cannot be read, or not soon, keeps nothing else from being shown: it is to be seen just then.
     async fn look<D: Ports>(&self, ports: &D) {
         self.show_workers(&self.presences.counted(ports.clock().now()));
         let standings = join_all(self.watched.iter().map(|watched| in_time(watched.standing(ports))));
         let (oldest, standings) = join(in_time(age_of_the_oldest_letter(ports)), standings).await;
         self.show_letters(oldest);
         for (watched, standing) in self.watched.iter().zip(standings) {
-            let standing = standing.unwrap_or_else(|why| {
-                tracing::warn!(job = watched.label(), %why, "a job that is watched cannot be looked at");
-                None
-            });
-            self.show_job(&watched.label(), standing, ports.clock().now());
+            let job = watched.label();
+            let standing = self.seen_or_as_last_seen(&job, standing);
+            self.show_job(&job, standing, ports.clock().now());
         }
     }
 
@@ -126,7 +128,21 @@ impl Metrics {
         }
     }
 
-    /// Of a job that is gone or cannot be looked at, and of one that never succeeded, nothing is shown: a series that stops is what an alarm looks for.
+    /// A job that cannot be looked at stands as it stood: a series that stopped there would end the alarm of a job that is overdue, just where nobody can
+    /// tell that it is not any more. None where there is no such job, and where it was never seen.
+    fn seen_or_as_last_seen(&self, job: &str, standing: Result<Option<Standing>, Fault>) -> Option<Standing> {
+        let mut last_seen = self.last_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match standing {
+            Ok(Some(standing)) => _ = last_seen.insert(job.to_owned(), standing),
+            Ok(None) => _ = last_seen.remove(job),
+            Err(why) => {
+                tracing::warn!(job, %why, "a job that is watched cannot be looked at: it is shown as it last stood");
+            }
+        }
+        last_seen.get(job).copied()
+    }
+
+    /// Of a job that is gone, and of one that never succeeded, nothing is shown: there is nothing to be in time for. What is overdue becomes more so.
     fn show_job(&self, job: &str, standing: Option<Standing>, now: Moment) {
         match standing {
             Some(Standing { overdue_since, .. }) => {
@@ -149,4 +165,48 @@ async fn in_time<T>(reading: impl Future<Output = Result<T, Fault>>) -> Result<T
 
 fn whole_seconds(span: Duration) -> i64 {
     i64::try_from(span.as_secs()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str = "acme/job_x";
+
+    fn seen(metrics: &Metrics, standing: Result<Option<Standing>, Fault>, at: i64) {
+        let standing = metrics.seen_or_as_last_seen(JOB, standing);
+        metrics.show_job(JOB, standing, Moment::from_secs(at));
+    }
+
+    /// What a scrape has of the job: when it last succeeded, and for how long it is overdue.
+    fn shown(metrics: &Metrics) -> Vec<String> {
+        let text = TextEncoder::new().encode_to_string(&metrics.registry.gather()).unwrap();
+        let of_the_job = text.lines().filter(|line| line.contains(JOB));
+        of_the_job.filter_map(|line| Some(line.rsplit_once(' ')?.1.to_owned())).collect()
+    }
+
+    fn overdue_since(at: i64) -> Standing {
+        Standing { last_success: Some(Moment::from_secs(40)), overdue_since: Some(Moment::from_secs(at)) }
+    }
+
+    fn away() -> Fault {
+        Fault::unavailable("the store", "it is away")
+    }
+
+    /// Removed: what was last seen; the series stopped with the store, and with it the alarm. Tried: the number that was last told; it stood still.
+    #[test]
+    fn a_job_that_cannot_be_looked_at_is_overdue_on_until_it_is_seen_to_be_gone() {
+        let metrics = Metrics::new(Registry::new()).unwrap();
+
+        seen(&metrics, Err(away()), 900);
+        assert_eq!(shown(&metrics), Vec::<String>::new(), "nobody has ever seen it");
+        seen(&metrics, Ok(Some(overdue_since(700))), 1000);
+        assert_eq!(shown(&metrics), ["40", "300"]);
+        seen(&metrics, Err(away()), 1060);
+        assert_eq!(shown(&metrics), ["40", "360"]);
+        seen(&metrics, Ok(None), 1120);
+        assert_eq!(shown(&metrics), Vec::<String>::new());
+        seen(&metrics, Err(away()), 1180);
+        assert_eq!(shown(&metrics), Vec::<String>::new(), "it was seen to be gone");
+    }
 }
