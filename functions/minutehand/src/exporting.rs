@@ -35,10 +35,10 @@ pub(crate) fn exporter(options: &Serve, dropped: Arc<dyn Measure>) -> Result<Opt
     }
 }
 
-/// Sends what there is when all that ran is over, or when the store has failed: what it did last is what is asked for then. Not where somebody is in a
+/// Sends what there is when all that ran is over, or when it could not go on: what it did last is what is asked for then. Not where somebody is in a
 /// hurry, or gets into one.
 pub(crate) async fn stop(exporting: Option<Exporting>, ended: &Result<Drained, ServeError>) {
-    let has_time = matches!(ended, Ok(Drained::Whole) | Err(ServeError::StoreFailed(_)));
+    let has_time = matches!(ended, Ok(Drained::Whole) | Err(ServeError::StoreFailed(_) | ServeError::Panicked(_)));
     if let Some(exporting) = exporting.filter(|_| has_time) {
         tokio::select! {
             () = exporting.stop() => {}

@@ -15,6 +15,7 @@ use minutehand_io::targets::Declared;
 use minutehand_io::targets::http::{Reach, check_target};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
@@ -78,21 +79,18 @@ impl Host<'_> {
         let (signal, drain) = drain::signal();
         let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.as_str(), self.options.at_once);
         let router = self.router(Arc::clone(&ports), key);
-        let handlers = tokio::spawn(async move {
-            tokio::join!(
+        let mut handlers = tokio::spawn(async move {
+            let _each_at_its_end = tokio::join!(
                 front::answering(listener, router, Bounds::of_this_process(), tls.clone(), drain.clone()),
                 tls::watching(tls.clone(), drain.clone()),
                 executing(ports, at_once, drain),
                 sweeping
-            )
+            );
         });
-        tokio::select! {
-            why = failed => {
-                handlers.abort();
-                signal.go(Duration::ZERO); // nor is what connections and attempts under way would say now
-                return Err(ServeError::StoreFailed(why));
-            }
-            () = stop.comes() => {}
+        if let Err(why) = until_asked(&mut handlers, failed, &mut stop).await {
+            handlers.abort();
+            signal.go(Duration::ZERO); // nor is what connections and attempts under way would say now
+            return Err(why);
         }
         let patience = self.options.drain_seconds;
         tracing::info!(seconds = patience, "draining: running attempts may finish");
@@ -102,7 +100,7 @@ impl Host<'_> {
             () = tokio::time::sleep(Duration::from_secs(2 * patience + 2)) => {
                 tracing::warn!("some attempts would not end; their leases will");
             }
-            _ended = handlers => {}
+            ended = handlers => ended.map_err(ServeError::Panicked)?,
             () = stop.comes() => return Ok(Drained::CutShort),
         }
         Ok(Drained::Whole)
@@ -119,6 +117,20 @@ impl Host<'_> {
             backups: self.backups.clone(),
         });
         if self.options.assumes_that_its_users_are_here() { proxied::warned_of(router) } else { router }
+    }
+}
+
+/// Serves until somebody asks the process to end, or until it cannot go on. Handlers end by themselves only where one of them panics, and the others
+/// with it: a process that then stayed would answer nobody and keep its store from the next.
+async fn until_asked(
+    handlers: &mut JoinHandle<()>,
+    failed: impl Future<Output = String>,
+    stop: &mut Stop,
+) -> Result<(), ServeError> {
+    tokio::select! {
+        why = failed => Err(ServeError::StoreFailed(why)),
+        ended = handlers => ended.map_err(ServeError::Panicked),
+        () = stop.comes() => Ok(()),
     }
 }
 
@@ -149,4 +161,29 @@ pub(crate) async fn stop_signal() -> io::Result<()> {
 
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
     TcpListener::bind(address).await.map_err(|why| ServeError::Listen { address, why })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    /// Without the arm that waits for the handlers this waits for a signal, and for ever.
+    #[tokio::test]
+    async fn a_process_whose_handlers_panic_ends_and_says_so() {
+        let mut stop = Stop::listened_for().unwrap();
+        let mut handlers = tokio::spawn(async { panic!("one of them met what cannot be") });
+        let ended = until_asked(&mut handlers, pending(), &mut stop).await;
+        let why = ended.expect_err("nobody asked for it").to_string();
+        assert!(why.contains("one of them met what cannot be"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn a_process_whose_store_fails_ends_and_says_why() {
+        let mut stop = Stop::listened_for().unwrap();
+        let mut handlers = tokio::spawn(pending());
+        let ended = until_asked(&mut handlers, async { "no space left".to_owned() }, &mut stop).await;
+        assert!(matches!(ended, Err(ServeError::StoreFailed(why)) if why == "no space left"));
+    }
 }

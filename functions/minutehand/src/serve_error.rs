@@ -9,6 +9,7 @@ use minutehand_io::Fault;
 use minutehand_io::store::embedded::{NotDiscarded, OpenError};
 use minutehand_io::targets::DeclarationError;
 use thiserror::Error;
+use tokio::task::JoinError;
 
 use crate::admin_key::KeyError;
 use crate::tls::TlsError;
@@ -53,6 +54,8 @@ pub(crate) enum ServeError {
     Listen { address: SocketAddr, why: io::Error },
     #[error("stopped, because the store can no longer be written: {0}")]
     StoreFailed(String),
+    #[error("stopped, because of a mistake in the program, which went on with nothing more: {0}")]
+    Panicked(JoinError),
     #[error(transparent)]
     Fault(#[from] Fault),
     #[error(transparent)]
