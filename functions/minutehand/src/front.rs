@@ -3,6 +3,7 @@
 
 mod bounds;
 mod incoming_body;
+mod outgoing_body;
 mod places;
 mod timed_io;
 
@@ -29,6 +30,7 @@ use tower::ServiceExt as _;
 
 pub(crate) use self::bounds::Bounds;
 use self::incoming_body::{IncomingBody, Late};
+use self::outgoing_body::OutgoingBody;
 use self::places::{Place, Places};
 use self::timed_io::{TimedIo, Turns};
 use crate::drain::Drain;
@@ -166,8 +168,8 @@ impl Front {
         request.extensions_mut().insert::<Arc<dyn Seat>>(Arc::clone(place) as _);
         let answer = self.router.clone().oneshot(request).await?;
         turns.request_is_answered();
-        place.request_is_answered();
-        Ok(if late.is_set() { incoming_body::too_slow(answer) } else { answer })
+        let answer = if late.is_set() { incoming_body::too_slow(answer) } else { answer };
+        Ok(answer.map(|body| Body::new(OutgoingBody::new(body, Arc::clone(place)))))
     }
 }
 

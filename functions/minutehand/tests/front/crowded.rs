@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use http::Method;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -112,6 +114,43 @@ async fn when_it_is_full_a_new_connection_takes_the_place_of_a_silent_one() {
     let (answer, took) = silent.remove(0).until_cut().await;
     assert!(answer.is_empty() && took < LATE, "the first one was cut: {answer} {took:?}");
     assert!(open_files(&server) <= files + 8, "{} of {files}", open_files(&server));
+}
+
+/// Tried: with a connection that is without a request once its answer has begun, and with one whose answer says with its last frame that it is the last
+/// (`is_end_stream`): the reader is cut after what the kernel had taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_on_its_way_gives_its_place_to_nobody() {
+    let data = tempfile::tempdir().unwrap();
+    let server = bounded(data.path(), "connections=4,head=20000,idle=20000");
+    let (client, name) = (server.client(), "n".repeat(200));
+    for number in 0..900 {
+        let job = json!({"name": format!("{number} {name}"), "schedule": {"on_demand": true}, "target": {"noop": {}}});
+        assert_eq!(client.post("/v1/jobs", job).await.status, 201);
+    }
+    drop(client);
+    let mut reader = TcpStream::connect(server.address()).await.unwrap();
+    let asks = format!(
+        "GET /v1/jobs?limit=1000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\nconnection: close\r\n\r\n"
+    );
+    reader.write_all(asks.as_bytes()).await.unwrap();
+    let mut begun = [0; 1024];
+    reader.read_exact(&mut begun).await.unwrap();
+
+    let mut silent = Vec::new();
+    for source in 2..12 {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, source], 0))).unwrap();
+        silent.push(socket.connect(server.address()).await.unwrap());
+        sleep(LATE / 20).await;
+    }
+    let mut answer = begun.to_vec();
+    reader.read_to_end(&mut answer).await.unwrap();
+
+    let whole = String::from_utf8(answer).unwrap();
+    let (head, body) = whole.split_once("\r\n\r\n").unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect(head);
+    assert_eq!(body.len().to_string(), length);
+    assert!(body.len() > 1_000_000, "it does not fit into what the kernel keeps: {}", body.len());
 }
 
 /// Tried: without the pause the loop spins; with an end to it at the first error, nobody is served again.
