@@ -32,7 +32,7 @@ use crate::body::Json;
 use crate::callback::CallbackSpec;
 use crate::catch_up::CatchUpSpec;
 use crate::field_errors::{FieldErrors, RequestRefusal};
-use crate::form;
+use crate::form::{self, MISTAKES};
 use crate::hooks::{HooksSpec, NOT_BEFORE_A_WORKFLOW};
 use crate::job_request::{owner_and_tags, retention, sla};
 use crate::object::{maybe_object, maybe_objects, objects};
@@ -250,7 +250,8 @@ impl WorkflowRequest {
             // Where an edge, or a key that others depend on, could not be understood, nobody knows what is before what.
             let is_known = is_known && !errors.any(|error| names(&error.pointer, &["depends_on", "key"]));
             let bad = bad.into_iter().filter(|bad| is_known || !matches!(bad.why, Why::NotBefore(_)));
-            errors.extend(bad.map(|bad| in_words(&bad, &said)));
+            // What is more nobody reads, and to find what was meant costs a look at all keys.
+            errors.extend(bad.take(MISTAKES + 1).map(|bad| in_words(&bad, &said)));
         }
         let told: Vec<SecretAt> = told_secrets(callback.as_ref(), &hooks);
         let settled = errors.settle(schedule.zip(definition));

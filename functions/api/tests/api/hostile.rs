@@ -359,3 +359,21 @@ async fn whatever_is_sent_is_answered_as_it_is_described() {
         assert!(met >= 5, "{status} was answered {met} times only: {met:?}");
     }
 }
+
+/// Removed (`take` in `WorkflowRequest::checked`): what was meant is looked for of each edge, among all keys. Five thousand edges took a minute and more of one
+/// thread, and a whole body four times as many.
+#[tokio::test]
+async fn of_thousands_of_edges_that_lead_nowhere_a_few_are_told_of() {
+    let world = World::new();
+    let key = |number: usize| format!("{}{number}", "k".repeat(60));
+    let nowhere: Vec<String> = (0..5000).map(|number| format!("{}{number}", "q".repeat(36))).collect();
+    let target = json!({"noop": {}});
+    let others = (0..998).map(|number| json!({"key": key(number), "target": target}));
+    let tasks: Vec<Value> = others.chain([json!({"key": "last", "target": target, "depends_on": nowhere})]).collect();
+
+    let begun = std::time::Instant::now();
+    let answer = world.post("/v1/workflows", json!({"name": "x", "tasks": tasks})).await;
+
+    assert!(begun.elapsed() < std::time::Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert_eq!(answer.problem(422, "invalid").len(), 21, "{}", answer.text);
+}
