@@ -15,7 +15,7 @@ use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
 use minutehand_io::events::bridge::Bus;
 use minutehand_io::metrics::measured::Measured;
-use minutehand_io::metrics::{Measure, STORE_UNITS, THROTTLES, Unmeasured};
+use minutehand_io::metrics::{Measure, STORE_UNITS, TELEMETRY_DROPPED, THROTTLES, Unmeasured};
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::sqs::SqsQueues;
 use minutehand_io::quotas::Quotas;
@@ -57,6 +57,8 @@ type Told = Measured<Spanned<Arc<Bus>>>;
 struct Metered {
     spent: Spent,
     throttled: u64,
+    /// Events that never reached the bus.
+    lost: u64,
 }
 
 /// The targets of a process that calls none.
@@ -103,14 +105,15 @@ impl<T> Cloud<T> {
         Self { events: Measured::new(Spanned::new(bus, spans), into), ..self }
     }
 
-    /// What the store was asked for since this was called before.
-    fn measure_the_store(&self) {
+    /// What the store was asked for, and what was lost on its way to the bus, since this was called before.
+    fn measure_what_was_spent(&self) {
         let all = self.store.spent().into_values().fold(Spent::default(), Spent::add);
-        let now = Metered { spent: all, throttled: self.store.throttled() };
+        let now = Metered { spent: all, throttled: self.store.throttled(), lost: self.events.next().next().lost() };
         let mut metered = self.metered.lock().unwrap_or_else(PoisonError::into_inner);
         let Spent { read_units, write_units, .. } = now.spent - metered.spent;
-        #[expect(clippy::cast_precision_loss, reason = "nobody is refused so often")]
-        let throttled = (now.throttled - metered.throttled) as f64;
+        #[expect(clippy::cast_precision_loss, reason = "nobody is refused so often, and no more is lost")]
+        let [throttled, lost] = [(now.throttled, metered.throttled), (now.lost, metered.lost)]
+            .map(|(now, was)| now.saturating_sub(was) as f64);
         *metered = now;
         let measured = [(&STORE_UNITS, "read", read_units), (&STORE_UNITS, "write", write_units)];
         for (metric, what, units) in measured.into_iter().filter(|(_, _, units)| *units > 0.0) {
@@ -119,15 +122,18 @@ impl<T> Cloud<T> {
         if throttled > 0.0 {
             self.events.sink().add(&THROTTLES, &[], throttled);
         }
+        if lost > 0.0 {
+            self.events.sink().add(&TELEMETRY_DROPPED, &["events"], lost);
+        }
     }
 
     /// Sends the buffered events, within a time by which an answer may be delayed. A function is frozen between two
     /// invocations, and one that answers too late is killed: an event is not worth that.
     pub async fn flush_events(&self) {
-        self.measure_the_store();
         if tokio::time::timeout(FLUSH_WITHIN, self.events.next().next().flush()).await.is_err() {
             tracing::warn!("the bus does not answer: some events are lost");
         }
+        self.measure_what_was_spent();
     }
 }
 

@@ -60,7 +60,7 @@ const REASONS: &[&str] = &[
 const LAYERS: &[&str] = &["idempotency_key", "claim", "fence", "effect"];
 const PRIORITIES: &[&str] = &["critical", "high", "normal", "low"];
 const WHYS: &[&str] = &["later", "corrupt"];
-const SIGNALS: &[&str] = &["traces", "metrics"];
+const SIGNALS: &[&str] = &["traces", "metrics", "events"];
 const QUOTAS: &[&str] = &["requests", "connections", "bodies", "runs", "jobs", "fires", "unknown_keys"];
 
 /// A table of metrics, as constants that measuring code names and a list that everything is made from.
@@ -132,7 +132,7 @@ metrics! {
     QUOTA_REFUSALS: "minutehand_quota_refusals_total", Kind::Counter, ["quota"] from QUOTAS,
         "Requests refused with 429, by what there was too much of; `unknown_keys`: of one address, in requests with keys that nobody knows.";
     TELEMETRY_DROPPED: "minutehand_telemetry_dropped_total", Kind::Counter, ["signal"] from SIGNALS,
-        "What was to be exported by OTLP and was not: spans (`traces`) and data points (`metrics`), as the collector was away, slow or refused them, or the queue was full, where it was built with `otel` and is told where to export to; and of a function also measurements of an invocation that a line for CloudWatch has no room for (`metrics`). Else 0.";
+        "What was to be exported by OTLP and was not: spans (`traces`) and data points (`metrics`), as the collector was away, slow or refused them, or the queue was full, where it was built with `otel` and is told where to export to; of a function also measurements of an invocation that a line for CloudWatch has no room for (`metrics`); and on AWS what never reached the bus of events (`events`), as it refused that twice, did not answer in time, or too much waited for it. Else 0.";
     ARCHIVED: "minutehand_archived_runs_total", Kind::Counter, ["outcome"],
         "Expired runs that were put into the archive: as the API showed them (`archived`), on AWS without what lay beneath them (`partial`) or as they lay (`unreadable`), where nobody could read that; and of a process those that could not be written and stay in the store (`refused`), at each try. Where there is an archive.";
     STORE_ITEMS: "minutehand_store_items_total", Kind::Counter, ["what"],

@@ -51,24 +51,30 @@ impl Bus {
     }
 
     /// Sends the buffered events. An event that the bus does not take is tried once more, then lost and counted. Where the
-    /// bus does not answer, the rest stays for the next flush. A flush that is dropped loses at most the ten events it was
-    /// sending.
+    /// bus does not answer, the rest stays for the next flush. A flush that is dropped loses what it had in hand: the ten events it was
+    /// sending, and those that were refused before. They are counted, too.
     pub async fn flush(&self) {
         let Some(publisher) = &self.publisher else { return };
         let _one_at_a_time = self.flushing.lock().await;
         self.report_overflow();
-        let mut refused = Vec::new();
+        let (mut refused, mut in_hand) = (Vec::new(), InHand { events: 0, lost: &self.lost });
         while let Some(batch) = self.batch() {
+            let sent = batch.len();
+            in_hand.events += sent;
             match publisher.send(batch).await {
-                Ok(failed) => refused.extend(failed),
+                Ok(failed) => {
+                    in_hand.events -= sent - failed.len();
+                    refused.extend(failed);
+                }
                 Err(batch) => {
-                    self.send_again(publisher, batch).await;
+                    in_hand.events -= sent - self.send_again(publisher, batch).await;
                     break;
                 }
             }
         }
         for batch in buffer::batches(refused) {
-            self.send_again(publisher, batch).await;
+            let sent = batch.len();
+            in_hand.events -= sent - self.send_again(publisher, batch).await;
         }
     }
 
@@ -77,12 +83,13 @@ impl Bus {
         self.lost.load(Ordering::Relaxed) + self.buffer().overflow()
     }
 
-    async fn send_again(&self, publisher: &Publisher, batch: Vec<Notice>) {
+    /// Says how many are lost.
+    async fn send_again(&self, publisher: &Publisher, batch: Vec<Notice>) -> usize {
         let failed = publisher.send(batch).await.unwrap_or_else(|batch| batch);
         for notice in &failed {
             tracing::warn!(kind = %notice.kind, detail = %notice.detail, "the bus did not take an event: it is lost");
         }
-        self.lost.fetch_add(failed.len() as u64, Ordering::Relaxed);
+        failed.len()
     }
 
     fn report_overflow(&self) {
@@ -99,6 +106,18 @@ impl Bus {
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Events that a flush has taken out of the buffer, and that no bus has: when it is over, or is dropped, they are lost.
+struct InHand<'a> {
+    events: usize,
+    lost: &'a AtomicU64,
+}
+
+impl Drop for InHand<'_> {
+    fn drop(&mut self) {
+        self.lost.fetch_add(self.events as u64, Ordering::Relaxed);
     }
 }
 
