@@ -2,11 +2,14 @@
 
 #[cfg(feature = "aws")]
 pub mod bridge;
+mod complaints;
+pub mod seldom;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::pool::PoolName;
 use minutehand_domain::priority::Priority;
@@ -48,7 +51,7 @@ pub enum Event<'a> {
     /// Somebody was about to make an effect of a run that was claimed before.
     EffectPrevented { effect: &'a Effect },
     /// Somebody has come to a run that could begin since then: it has begun, or what it waits for now is nobody's hands.
-    Reached { priority: Priority, since: Moment, now: Moment },
+    Reached { tenant: &'a Tenant, run: RunKey, priority: Priority, since: Moment, now: Moment },
     /// The target of a run is about to be called, which could have been claimed since `ready`; by a hint that was `sent` then, where it says so.
     Called { run: &'a Run, ready: Option<Moment>, sent: Option<Moment>, now: Moment },
     /// It has answered, or not in time.
@@ -142,6 +145,7 @@ pub struct Log;
 
 impl Events for Log {
     fn emit(&self, event: &Event<'_>) {
+        complaints::complain(event);
         match *event {
             Event::Job { job, what } => {
                 tracing::debug!(tenant = job.tenant.as_str(), job = %job.id, generation = job.generation, what, "job");
@@ -198,7 +202,7 @@ fn log_transition(run: &Run, from: &'static str, to: &'static str) {
 mod tests {
     use std::time::Duration;
 
-    use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+    use minutehand_domain::id::{JobId, Worker};
     use minutehand_domain::order::Terms;
     use minutehand_domain::priority::Priority;
     use minutehand_domain::run::{Claimant, Event as RunEvent, Sla};

@@ -60,7 +60,7 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
     match *event {
         Event::Job { what, .. } => add(&JOB_CHANGES, &[what], 1.0),
         Event::Run { run, from, was, now } => measure_run(run, from, was, now, add),
-        Event::Reached { priority, since, now } => {
+        Event::Reached { priority, since, now, .. } => {
             add(&START_LAG, &[priority.as_str()], now.since(since).as_secs_f64());
         }
         Event::Called { run, ready: Some(ready), sent, now } => measure_stages(run, ready, sent, now, add),
@@ -154,7 +154,7 @@ fn measure_start(run: &Run, was: Option<&Run>, add: Add<'_>) {
 }
 
 /// Whether a holder that lives elsewhere let its lease run out: one that handed it back ended its attempt in time.
-fn has_lost_its_holder(run: &Run, was: &Run, now: Moment) -> bool {
+pub(crate) fn has_lost_its_holder(run: &Run, was: &Run, now: Moment) -> bool {
     let lives_elsewhere = |lease: &Lease| matches!(lease.holder, Holder::Remote(_) | Holder::Target(_));
     let has_run_out = was.lease().is_some_and(|lease| lives_elsewhere(lease) && lease.until <= now);
     let ended = just_ended(run, was).and_then(|attempt| attempt.ended.as_ref());
@@ -302,7 +302,13 @@ mod tests {
             ),
             (
                 "reached",
-                Event::Reached { priority: Priority::High, since: DUE, now: at(250) },
+                Event::Reached {
+                    tenant: &unborn.tenant,
+                    run: unborn.key,
+                    priority: Priority::High,
+                    since: DUE,
+                    now: at(250),
+                },
                 &["run_lag_seconds high 0.25"],
             ),
             (

@@ -198,7 +198,8 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
         ready = ready.or(reading.ready_since(hint)); // what a reading before this one has written down is not ready any more
         if let Some(answer) = claim_as_read(ports, hint, reading).await? {
             if let (Some((priority, since)), true) = (ready, answer.has_reached_it()) {
-                ports.events().emit(&Event::Reached { priority, since, now: ports.clock().now() });
+                let (tenant, run, now) = (&hint.tenant, hint.run, ports.clock().now());
+                ports.events().emit(&Event::Reached { tenant, run, priority, since, now });
             }
             return Ok(answer);
         }

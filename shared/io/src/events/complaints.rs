@@ -1,0 +1,135 @@
+//! Complaints: whose runs an alarm is about. Alarms count all tenants together, and what they count is told of here, a line a minute for each tenant and
+//! kind, so that whoever is woken finds a tenant and a run to look at.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::{Origin, RunKey, Tenant};
+use minutehand_domain::run::{Run, Skip, State};
+
+use super::seldom::Seldom;
+use super::{Event, SPOKEN_FOR};
+use crate::metrics::measured::has_lost_its_holder;
+
+/// As the alarms have it that tell of late starts.
+const LATE: Duration = Duration::from_secs(5);
+
+/// Lines a minute: each is an example, and many processes may tell of the same outage.
+const MOST: usize = 20;
+
+static TOLD: LazyLock<Seldom<(Tenant, &'static str)>> = LazyLock::new(|| Seldom::at_most(MOST));
+
+/// Tells of an event, where it is one of those that alarms count, and nothing was told of the like for a minute.
+pub(super) fn complain(event: &Event<'_>) {
+    let Some((tenant, run, what, now)) = complaint(event) else { return };
+    if TOLD.is_to_be_told((tenant.clone(), what), now) {
+        tracing::warn!(
+            tenant = tenant.as_str(), job = %run.job, %run,
+            "{what}; no more of this is told for a minute"
+        );
+    }
+}
+
+fn complaint<'a>(event: &Event<'a>) -> Option<(&'a Tenant, RunKey, &'static str, Moment)> {
+    match *event {
+        Event::Run { run, from, was, now } => {
+            of_a_run(run, from, was, now).map(|what| (&run.tenant, run.key, what, now))
+        }
+        Event::Reached { tenant, run, since, now, .. } if now.since(since) > LATE => {
+            Some((tenant, run, LATE_START, now))
+        }
+        _ => None,
+    }
+}
+
+const LATE_START: &str = "a run was come to more than 5 s late";
+const MISSED: &str = "an occurrence was missed for good";
+const DEAD: &str = "a run came to nothing, and is a dead letter";
+const UNTOLD: &str = "a message of a notification rule was given up";
+const HOLDER_LOST: &str = "nothing was heard of who held a run, and its lease ran out";
+
+fn of_a_run(run: &Run, from: &str, was: Option<&Run>, now: Moment) -> Option<&'static str> {
+    let has_just_ended = run.is_finished() && !was.is_some_and(Run::is_finished);
+    match &run.state {
+        State::Failed { .. } | State::TimedOut { .. } if has_just_ended && run.key.origin == Origin::Notification => {
+            Some(UNTOLD)
+        }
+        State::Skipped { why: Skip::Missed, .. } if has_just_ended && from != SPOKEN_FOR => Some(MISSED),
+        _ if has_just_ended && run.is_dead_letter() => Some(DEAD),
+        _ => was.filter(|was| has_lost_its_holder(run, was, now)).map(|_| HOLDER_LOST),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use minutehand_domain::id::{JobId, Worker};
+    use minutehand_domain::order::Terms;
+    use minutehand_domain::priority::Priority;
+    use minutehand_domain::run::{AttemptError, Claimant, Event as RunEvent, Outcome};
+
+    use super::*;
+    use crate::logged::Logged;
+
+    const DUE: Moment = Moment::from_secs(1_800_000_000);
+
+    fn run(tenant: &str, origin: Origin) -> Run {
+        let key = RunKey { origin, ..RunKey::occurrence(JobId::from_bytes([7; 16]), DUE) };
+        Run::new(Tenant::new(tenant).unwrap(), key, Priority::Normal)
+    }
+
+    /// A run that has failed, and as it was before.
+    fn failed(born: Run) -> (Run, Run) {
+        let by = Claimant { worker: Worker(1), exclusive_store: false };
+        let terms = Terms {
+            retry: minutehand_domain::retry::RetryPolicy { max_retries: 0, ..Default::default() },
+            ..Terms::default()
+        };
+        let was = born.after(&RunEvent::Claim { by, terms: &terms }, DUE).unwrap();
+        let outcome = Outcome::Failed { error: AttemptError::new("http_4xx", "no"), retry_after: None };
+        let run = was.after(&RunEvent::Finish { fence: was.fence, outcome: &outcome, terms: &terms }, DUE).unwrap();
+        (was, run)
+    }
+
+    #[test]
+    fn what_alarms_count_is_told_of_with_its_tenant() {
+        let (was, dead) = failed(run("acme", Origin::Schedule));
+        let (unsent, untold) = failed(run("acme", Origin::Notification));
+        let missed = run("acme", Origin::Schedule).skipped(Skip::Missed, None, DUE);
+        let paused = run("acme", Origin::Schedule).skipped(Skip::Paused, None, DUE);
+        let changed = |run, from, was| Event::Run { run, from, was, now: DUE };
+        let reached = |late| {
+            let (tenant, run, priority) = (&was.tenant, was.key, was.priority);
+            Event::Reached { tenant, run, priority, since: DUE, now: DUE + late }
+        };
+        let rows = [
+            (changed(&dead, "running", Some(&was)), Some(DEAD)),
+            (changed(&dead, "failed", Some(&dead)), None),
+            (changed(&untold, "running", Some(&unsent)), Some(UNTOLD)),
+            (changed(&missed, "none", None), Some(MISSED)),
+            (changed(&missed, SPOKEN_FOR, None), None),
+            (changed(&paused, "none", None), None),
+            (reached(LATE), None),
+            (reached(LATE * 2), Some(LATE_START)),
+        ];
+        for (event, told) in rows {
+            assert_eq!(complaint(&event).map(|(_, _, what, _)| what), told, "{event:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_names_whose_it_is_and_comes_once_a_minute() {
+        let (was, dead) = failed(run("told-once", Origin::Schedule));
+        let lines = Logged::default();
+        lines.see(|| {
+            for _ in 0..3 {
+                complain(&Event::Run { run: &dead, from: "running", was: Some(&was), now: DUE });
+            }
+        });
+
+        let told = lines.text();
+        assert_eq!(told.matches(DEAD).count(), 1, "{told}");
+        assert!(told.contains(" WARN ") && told.contains("tenant=\"told-once\""), "{told}");
+        assert!(told.contains(&format!("run={}", dead.key)), "{told}");
+    }
+}
