@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use minutehand_api::archive::Record;
+use minutehand_domain::Moment;
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::id::Tenant;
 use minutehand_io::clock::Clock as _;
@@ -31,14 +32,18 @@ const REST: u32 = 9;
 /// Runs that are archived in one write: of the longest payloads and results 50 MB.
 const ARCHIVED_AT_ONCE: usize = 100;
 
+/// For how long a run stays behind its time of which something cannot be read: it is counted each time, by which `CorruptItems` rings.
+const WAITS_FOR_A_MEND: Duration = Duration::from_secs(7 * 86_400);
+
 /// Deletes what has expired until the process drains.
 pub(crate) async fn tidying<E: Engine>(ports: Arc<Local<Embedded<E>>>, archive: Option<Archive>, drain: Drain) {
     let archive = archive.map(|archive| Arc::new(Mutex::new(archive)));
-    let mut behind = None;
+    let (mut behind, mut unhurried) = (None, Unhurried::beginning(ports.clock().now(), Instant::now()));
     loop {
+        let now = unhurried.follow(ports.clock().now(), Instant::now());
         let pass = async {
             let began = Instant::now();
-            let next = tidy(&ports, archive.as_ref(), behind.take()).await.unwrap_or_else(|fault| {
+            let next = tidy(&ports, archive.as_ref(), behind.take(), now).await.unwrap_or_else(|fault| {
                 tracing::warn!(%fault, "what has expired was not deleted; the next pass tries again");
                 None
             });
@@ -58,15 +63,47 @@ fn rest(took: Duration, has_more: bool) -> Duration {
     if has_more { took * REST } else { EVERY }
 }
 
+/// The time by which things are deleted: what a clock takes away that is days ahead, nobody brings back when it is set right. So a clock that goes faster
+/// than time goes by for this process is believed once it has been ahead for an hour, as behind a machine that slept; until then it counts for twice
+/// that time.
+#[derive(Debug)]
+struct Unhurried {
+    now: Moment,
+    read_at: Instant,
+    ahead_since: Option<Instant>,
+}
+
+/// Of the process's time.
+const BELIEVED_AFTER: Duration = Duration::from_secs(3600);
+
+impl Unhurried {
+    fn beginning(now: Moment, read_at: Instant) -> Self {
+        Self { now, read_at, ahead_since: None }
+    }
+
+    fn follow(&mut self, now: Moment, read_at: Instant) -> Moment {
+        let at_most = self.now + 2 * read_at.duration_since(self.read_at);
+        let since = self.ahead_since.unwrap_or(read_at);
+        let is_believed = now <= at_most || read_at.duration_since(since) >= BELIEVED_AFTER;
+        *self = if is_believed {
+            Self::beginning(now, read_at)
+        } else {
+            Self { now: at_most, read_at, ahead_since: Some(since) }
+        };
+        self.now
+    }
+}
+
 /// Deletes some of what has expired, behind what a page before may have left, and says where the next begins. Rule **outlasts its timer**: a
 /// record that is gone while a timer leads to it still would be made again, so that nothing expires past what the sweep has looked at.
 async fn tidy<E: Engine>(
     ports: &Local<Embedded<E>>,
     archive: Option<&Arc<Mutex<Archive>>>,
     behind: Option<Vec<u8>>,
+    now: Moment,
 ) -> Result<Option<Vec<u8>>, Fault> {
     let Some(cursor) = ports.store().get::<Cursor>(&Tenant::deployment(), 0).await? else { return Ok(None) };
-    let page = ports.store().expired(cursor.item.expires_to(ports.clock().now()), behind, AT_ONCE)?;
+    let page = ports.store().expired(cursor.item.expires_to(now), behind, AT_ONCE)?;
     let expired = match archive {
         Some(archive) => archived(ports, archive, page.found).await?,
         None => page.found,
@@ -116,9 +153,18 @@ async fn archived<E: Engine>(
     Ok(may_go)
 }
 
+/// What a run is shown with may be damaged, as the head of its job is: then somebody is told, and has a week to mend it, or no run of such a job would
+/// ever go.
 async fn record<E: Engine>(ports: &Local<Embedded<E>>, expired: &Expired) -> Result<Option<Record>, Fault> {
     let Some(run) = ports.store().expired_run(expired)? else { return Ok(None) };
-    Record::of(ports, run).await
+    let (now, until) = (ports.clock().now(), run.expires_at());
+    match Record::of(ports, run.clone()).await {
+        Err(why @ Fault::Unreadable { .. }) if until.is_some_and(|until| now.since(until) > WAITS_FOR_A_MEND) => {
+            tracing::error!(run = %run.key, %why, "a run is archived without what it is shown with");
+            Record::listed(&run, now)
+        }
+        record => record,
+    }
 }
 
 /// On a thread that may wait for a disk.
@@ -135,6 +181,28 @@ const PORT: &str = "the archive";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Removed: it is the clock's. All that expires within two days was gone within a minute.
+    #[test]
+    fn a_clock_that_is_days_ahead_for_minutes_deletes_no_more_than_minutes() {
+        let (hour, minute) = (Duration::from_secs(3600), Duration::from_secs(60));
+        let (at, begun) = (Moment::from_secs(1_800_000_000), Instant::now());
+        let mut unhurried = Unhurried::beginning(at, begun);
+        let rows = [
+            (at + minute, minute, at + minute),
+            // Set two days ahead, and right three minutes later.
+            (at + 48 * hour, 2 * minute, at + 3 * minute),
+            (at + 48 * hour + minute, 3 * minute, at + 5 * minute),
+            (at + 4 * minute, 4 * minute, at + 4 * minute),
+            // The machine slept for two hours, in which no time went by for the process.
+            (at + 2 * hour, 5 * minute, at + 6 * minute),
+            (at + 2 * hour + 59 * minute, 64 * minute, at + 124 * minute),
+            (at + 3 * hour, 65 * minute, at + 3 * hour),
+        ];
+        for (now, elapsed, deletes_by) in rows {
+            assert_eq!(unhurried.follow(now, begun + elapsed), deletes_by, "after {elapsed:?}");
+        }
+    }
 
     /// Asked at once for the next page instead, what expires in bulk would have the disk to itself.
     #[test]

@@ -23,6 +23,7 @@ use crate::patience::eventually;
 use crate::server::{Server, minutehand, serve};
 
 const JOB: JobId = JobId::from_bytes([7; 16]);
+const DAY: Duration = Duration::from_secs(86_400);
 const MONTH: Duration = Duration::from_secs(31 * 86_400);
 
 /// For two passes and the rest after the first, nine times as long as that took: on a disk that others use for seconds.
@@ -30,12 +31,17 @@ const PASSES: Duration = Duration::from_secs(90);
 
 /// A store with runs that ended a month ago and one that ended today, all of one job, and a line of the first one's log.
 async fn fill(data: &Path, runs: u64) -> (RunKey, RunKey) {
+    fill_with(data, runs, MONTH).await
+}
+
+/// The same, where they ended so long ago.
+async fn fill_with(data: &Path, runs: u64, ago: Duration) -> (RunKey, RunKey) {
     let (store, now) = (FileStore::open(data).unwrap(), SystemClock.now());
     let tenant = Tenant::deployment();
-    let schedule = Schedule::new(&Plan { on_demand: true, ..Plan::default() }, now - MONTH).unwrap();
-    let job = Job::new(tenant.clone(), JOB, schedule, Definition::default(), 0, now - MONTH);
+    let schedule = Schedule::new(&Plan { on_demand: true, ..Plan::default() }, now - ago).unwrap();
+    let job = Job::new(tenant.clone(), JOB, schedule, Definition::default(), 0, now - ago);
     assert!(store.put(&tenant, JOB, &Head::Job(job), Guard::Absent).await.unwrap().is_written());
-    let (old, new) = (RunKey::manual(JOB, now - MONTH, 0), RunKey::manual(JOB, now, 0));
+    let (old, new) = (RunKey::manual(JOB, now - ago, 0), RunKey::manual(JOB, now, 0));
     let keys = (0..runs).map(|number| RunKey { discriminator: number, ..old }).chain([new]);
     for some in keys.collect::<Vec<_>>().chunks(500) {
         let puts = some.iter().map(|key| {
@@ -161,6 +167,31 @@ async fn an_expired_run_that_nobody_can_read_stays_and_is_counted() {
     assert_eq!(ids_of(archive.path()).len(), 3);
     let store = FileStore::open(data.path()).unwrap();
     assert!(store.get::<Run>(&Tenant::deployment(), torn).await.is_err(), "it is there still");
+}
+
+/// The job is read to show its runs, and has been damaged for longer than a week.
+///
+/// Removed: what a run is shown with is needed to archive it. No run of a job that was damaged ever went, and each pass read all of them again.
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_runs_of_a_job_that_nobody_can_read_are_archived_and_gone() {
+    let (data, archive) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (old, _new) = fill_with(data.path(), 3, MONTH + 8 * DAY).await;
+    let (store, tenant) = (FileStore::open(data.path()).unwrap(), Tenant::deployment());
+    let head = store.get::<Head>(&tenant, JOB).await.unwrap().expect("it is there");
+    let put = store.seen_through(Codec::Damaging).put(&tenant, JOB, &head.item, head.guard()).await.unwrap();
+    assert!(put.is_written());
+    store.close();
+
+    let server = archiving(data.path(), archive.path());
+    eventually(PASSES, "it is gone", async || {
+        let complaint = "a run is archived without what it is shown with";
+        let is_gone = server.client().get(&format!("/v1/runs/{old}")).await.status == 404;
+        (is_gone && server.stderr().contains(complaint)).then_some(())
+    })
+    .await;
+
+    drop(server);
+    assert_eq!(ids_of(archive.path()).len(), 3);
 }
 
 /// The process is killed again and again while it archives: each run is in the archive, and what was not archived is in the store.
