@@ -60,6 +60,22 @@ pub struct Offer {
     pub hint: Hint,
 }
 
+impl Offer {
+    /// For how long one stands where no worker comes. A run that waits for longer is offered anew by the looks at it; of one that is called off,
+    /// or made up for by a later one, nobody ever comes to take it away.
+    const STANDS: Duration = Duration::from_secs(3 * 86_400);
+
+    /// It goes by the timer behind it, which each look at the run moves.
+    pub fn stands_until(&self) -> Moment {
+        self.since.max(self.hint.timer.due) + Self::STANDS
+    }
+
+    /// Whether many looks, which come each hour at least, find it in time once more.
+    pub fn stands_for_a_while(&self, now: Moment) -> bool {
+        now + Self::STANDS / 2 < self.stands_until()
+    }
+}
+
 /// A pool that somebody named: in a job, a workflow, or a request for something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {

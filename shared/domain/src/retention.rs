@@ -7,13 +7,17 @@ use std::time::Duration;
 
 use crate::Moment;
 use crate::catch_up::CatchUp;
-use crate::id::RunKey;
-use crate::limits::{DEFAULT_RETENTION_DAYS, RETENTION_DAYS, WORKFLOW_SECONDS};
+use crate::id::{Origin, RunKey};
+use crate::limits::{DEFAULT_RETENTION_DAYS, RETENTION_DAYS, WORKFLOW_DEPTH, WORKFLOW_SECONDS};
 use crate::order::Terms;
 use crate::pace;
 use crate::run::{Run, State, Waiting};
 
 const DAY: Duration = Duration::from_secs(86_400);
+
+/// What has expired may be read for so long still where a store deletes by the clock alone, which it does in any order: AWS promises no time, and speaks
+/// of a few days.
+const TAKES_TO_DELETE: Duration = Duration::from_secs(4 * 86_400);
 
 /// Whole days, from 1 to [`RETENTION_DAYS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +95,12 @@ impl Kept {
         of.expires_at().map_or(born, |until| born.at_least_until(until))
     }
 
+    /// Of a record that stands for what lies so much later, too: each of those is on record for as long as it would be by itself.
+    #[must_use]
+    pub fn reaching(self, beyond: Duration) -> Self {
+        Self { until: self.until.map(|until| until + beyond), ..self }
+    }
+
     /// Until when what ends at `end` is kept.
     pub fn from(self, end: Moment) -> Moment {
         let until = end + self.retention.unwrap_or_default().span();
@@ -102,6 +112,38 @@ impl Run {
     /// From when on nobody asks for it any more; none while it is not over.
     pub fn expires_at(&self) -> Option<Moment> {
         self.finished_at().map(|end| self.kept_from(end))
+    }
+
+    /// The same by which a store goes that deletes by the clock alone. Whoever is read with others, as a workflow's run with its tasks' and one that
+    /// callbacks tell of with theirs, goes when those are gone: the further up, the longer, and a `for_each` before what it is a task of. What comes of
+    /// another run goes when that can be read no more, by which it would be brought about again.
+    pub fn given_up_at(&self) -> Option<Moment> {
+        let behind = if self.comes_of_another() { Self::OUTLIVES_OTHERS + TAKES_TO_DELETE } else { Duration::ZERO };
+        Some(self.expires_at()? + behind + self.outlives_others_by())
+    }
+
+    /// At the most.
+    const OUTLIVES_OTHERS: Duration = Duration::from_secs((WORKFLOW_DEPTH as u64 + 1) * DAY.as_secs());
+
+    fn outlives_others_by(&self) -> Duration {
+        if self.graph.is_none() && self.callbacks.is_empty() {
+            return Duration::ZERO;
+        }
+        let depth = self.task.as_ref().map_or(0, |task| task.depth);
+        let is_each = self.graph.as_ref().is_some_and(|graph| graph.each.is_some());
+        DAY * (2 * u32::from((WORKFLOW_DEPTH + 1).saturating_sub(depth)) + u32::from(is_each)) / 2
+    }
+
+    fn comes_of_another(&self) -> bool {
+        match self.key.origin {
+            Origin::Callback | Origin::Follow | Origin::Redrive | Origin::Resume => true,
+            Origin::Schedule | Origin::Manual | Origin::Backfill | Origin::Task | Origin::Notification => false,
+        }
+    }
+
+    /// Whether what a workflow's run has done is on record, and will be for a while: whoever goes on with it reads there what need not be done again.
+    pub fn remembers_its_tasks(&self, now: Moment) -> bool {
+        self.graph.as_ref().is_some_and(|graph| now + DAY < graph.expires_at)
     }
 
     /// Until when it and what it says are kept, if it ends at `end`. What a workflow's run unfolded into is kept as long as its joins: a redo
@@ -169,9 +211,11 @@ pub const RENEWED_AFTER: Duration = Duration::from_secs(30 * 86_400);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::callback::{Callback, CallbackPlace, End};
     use crate::id::{JobId, Tenant};
     use crate::priority::Priority;
-    use crate::run::{Holder, Lease};
+    use crate::run::{Holder, Lease, Skip, SkippedSpan};
+    use crate::target::{HttpTarget, Method, Timeouts};
 
     const JOB: JobId = JobId::from_bytes([7; 16]);
     const AT: Moment = Moment::from_secs(1_800_000_000);
@@ -221,6 +265,19 @@ mod tests {
         }
     }
 
+    /// Removed: it is kept for as long as its own instant can be made up for. What it stood for beside that counted as undecided once more.
+    #[test]
+    fn a_record_of_an_outage_is_kept_while_the_last_of_it_can_be_made_up_for() {
+        let key = RunKey::occurrence(JOB, AT);
+        let kept = Kept::of(days(1), &CatchUp::Last { window: DAY * 7 }, key);
+        let run = Run { kept, ..Run::new(Tenant::deployment(), key, Priority::Normal) };
+        let span = |until| Some(SkippedSpan { until, count: None });
+        for (span, expires_at) in [(None, after(7)), (span(after(5)), after(12))] {
+            let record = run.clone().skipped(Skip::Missed, span, after(5));
+            assert_eq!(record.expires_at(), Some(expires_at + pace::ORPHAN), "{span:?}");
+        }
+    }
+
     #[test]
     fn what_is_over_is_kept_from_its_end_and_what_is_not_is_kept() {
         let run = |state, kept| Run {
@@ -261,6 +318,28 @@ mod tests {
         let first = over(Kept { retention: days(1), until: Some(after(20)) });
         let again = Run { state: State::Cancelled { at: AT }, ..first.redriven(RunKey::manual(JOB, AT, 1)).unwrap() };
         assert_eq!(again.expires_at(), first.expires_at());
+    }
+
+    /// Of each the longest that it is read for, and the shortest that what comes of it is there.
+    #[test]
+    fn what_comes_of_a_run_goes_behind_it_where_a_store_deletes_in_any_order() {
+        let kept = Kept { retention: days(1), until: None };
+        let over = |key| Run {
+            state: State::Cancelled { at: AT },
+            kept,
+            ..Run::new(Tenant::deployment(), key, Priority::Normal)
+        };
+        let target = HttpTarget {
+            url: "https://example.com/".to_owned(),
+            method: Method::Post,
+            headers: [].into(),
+            timeouts: Timeouts::default(),
+        };
+        let callback = Callback { place: CallbackPlace::Callback, target, on: [End::Cancelled].into() };
+        let told_of = Run { callbacks: vec![callback], ..over(RunKey::occurrence(JOB, AT)) };
+        let key = RunKey::callback(told_of.key, CallbackPlace::Callback);
+        assert_eq!([told_of.given_up_at(), over(key).given_up_at()], [Some(after(10)), Some(after(14))]);
+        assert_eq!(over(told_of.key).given_up_at(), Some(after(1)), "what nobody reads with others");
     }
 
     #[test]

@@ -498,10 +498,11 @@ impl Run {
         Self { priority, sla, state: State::Scheduled { due: made.at }, made: Some(made), ..self }
     }
 
-    /// The record that it did not fire.
+    /// The record that it did not fire. What it stands for beside itself is on record for as long as each of those would be.
     #[must_use]
     pub fn skipped(self, why: Skip, span: Option<SkippedSpan>, now: Moment) -> Self {
-        Self { state: State::Skipped { at: now, why, span }, made_up: None, ..self }
+        let kept = span.map_or(self.kept, |span| self.kept.reaching(span.until.since(self.key.at)));
+        Self { state: State::Skipped { at: now, why, span }, made_up: None, kept, ..self }
     }
 
     /// Another try at this run, under its own key: what it was given it is given again.

@@ -34,7 +34,11 @@ pub async fn owner_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<RunOwner>
         }
         (Owner::Parent, Some(task)) => parent_of(ports, run, task.parent).await,
         (Owner::Parent, None) => match run.callback_of {
-            Some(of) => Ok(callback::owner_of(ports, run, of).await?.map(RunOwner::Told)),
+            Some(of) => {
+                let told_of = callback::owner_of(ports, run, of).await?.map(RunOwner::Told);
+                // After an outage that was longer than its retention: what there was to tell has gone.
+                Ok(Some(told_of.unwrap_or_else(|| RunOwner::Parent(TaskOwner::gone(run.priority)))))
+            }
             None => Ok(None),
         },
         (Owner::Rule(id), _) => {

@@ -52,7 +52,9 @@ use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::metrics::Measure;
 use minutehand_io::queues::Delivery as Delivered;
-use minutehand_io::store::{Bucket, Cursor, Guard, KeptBody, Line as OfferLine, RunBody, RunsOf, Seen, Store as _};
+use minutehand_io::store::{
+    Bucket, Cursor, Deleted, Guard, KeptBody, Line as OfferLine, RunBody, RunsOf, Seen, Store as _,
+};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::{Violation, callbacks};
 use minutehand_protocol::bodies::shown_of;
@@ -644,6 +646,17 @@ impl Stage {
     pub fn expire(&self, at: i64) {
         let world = self.world.clone();
         self.sim.at(moment(at).millis(), move |_| world.expire(moment(at)));
+    }
+
+    /// A run's record is gone from that second on, as if it had been kept until then.
+    pub fn forget(&self, at: i64, run: RunKey) -> Answer<()> {
+        let tenant = self.tenant.clone();
+        self.act(at, "host", move |ports| async move {
+            let seen = ports.store().get::<Run>(&tenant, run).await?.expect("it is there");
+            let gone = ports.store().delete::<Run>(&tenant, run, seen.version).await?;
+            assert!(matches!(gone, Deleted::Done), "nobody else writes it");
+            Ok(())
+        })
     }
 
     /// What DynamoDB's TTL deletes by that second is gone: each for itself, and nothing with it.

@@ -77,6 +77,10 @@ pub(crate) async fn resume<D: Ports>(
             Resumed::Queued(run) => Ok((run, true)),
             Resumed::Already(run) => Ok((run, false)),
             Resumed::Refused(_) => Err(Problem::conflict(not_resumed(&whole.run, ports.clock().now()))),
+            Resumed::Forgotten => Err(Problem::conflict(
+                "the run is so old that what was done in it goes off the record, and would be done again: run its workflow instead"
+                    .to_owned(),
+            )),
             Resumed::NotFound => {
                 Err(Problem::conflict("nothing of this run has begun: run its workflow instead".to_owned()))
             }

@@ -236,6 +236,9 @@ impl<E: Engine> Embedded<E> {
     /// one that was seen. With a run goes what lies beneath it, and with a job too.
     async fn delete_one(&self, Expired { entry, expiring }: Expired) -> Result<bool, Fault> {
         let Some(table) = Table::numbered(expiring.table) else { return Ok(false) };
+        if expiring.version == IMMUTABLE && self.read(Table::Expiring, &entry, |_| Ok(()))?.is_none() {
+            return Ok(false); // it was taken away meanwhile, and another that stands there has no version to be known by
+        }
         let seen = engine::Guard::Stamped(Stamp::Version(expiring.version));
         let guard = if expiring.version == IMMUTABLE { engine::Guard::Anything } else { seen };
         let listed = Some(expiring.listed).filter(|key| !key.is_empty());

@@ -3,21 +3,27 @@
 //! Rule **nudge**: whoever judges a run whose lease is not his reads it, promises its look, and writes it as he read it; then what it owes is
 //! settled.
 
+use std::collections::BTreeMap;
+
 use minutehand_domain::Moment;
 use minutehand_domain::access::{By, Role};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
-use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, Said, State, Waiting};
+use minutehand_domain::run::{
+    Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, Said, State, TaskPlace, Waiting, Word,
+};
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::TimerKey;
 use minutehand_domain::trace::Traced;
+use minutehand_domain::workflow::plan::Node;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
 use minutehand_io::store::{Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::attend::{approval_of, is_held};
+use super::family::Family;
 use super::settle::{Settled, settle};
 use super::unfold::graph_before;
 use crate::aftermath::{Try, mark};
@@ -47,8 +53,9 @@ pub async fn judge<D: Ports>(
         let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Judged::NotFound) };
         let (guard, run) = (seen.guard(), seen.item);
         let Some(task) = run.task.clone() else { return Ok(Judged::NotFound) };
-        // Whoever lets a rejected approval pass answers it.
-        if !may_answer(ports, &run, role).await? {
+        // Whoever lets a rejected approval pass answers it, and so does whoever lets all of it pass that it was asked in.
+        let lets_pass = matches!(judgement.word, Word::Succeed | Word::Skip);
+        if !may_answer(ports, &run, role).await? || (lets_pass && !may_answer_beneath(ports, &run, role).await?) {
             return Ok(Judged::NotYours);
         }
         if !judgement.word.is_answer() && !is_held(ports, &run).await? {
@@ -74,6 +81,31 @@ async fn may_answer<D: Ports>(ports: &D, run: &Run, role: Role) -> Result<bool, 
     Ok(approval_of(ports, run).await?.is_none_or(|approval| approval.may(role)))
 }
 
+/// The same of all approvals beneath a run that were not given, as their last try stands.
+async fn may_answer_beneath<D: Ports>(ports: &D, run: &Run, role: Role) -> Result<bool, Fault> {
+    if run.graph.is_none() {
+        return Ok(true);
+    }
+    let Some(family) = Family::of(ports, &run.tenant, run.key).await? else { return Ok(true) };
+    let children = family.children().await?;
+    let last: BTreeMap<_, _> = children
+        .iter()
+        .filter_map(|child| TaskPlace::of(child.key).map(|place| ((place.node, place.branch), (place.node, child))))
+        .collect();
+    for (node, child) in last.into_values() {
+        if matches!(child.state, State::Succeeded { .. }) {
+            continue;
+        }
+        let approval = family.plan.node(node).and_then(Node::approval);
+        if approval.is_some_and(|approval| !approval.may(role))
+            || !Box::pin(may_answer_beneath(ports, child, role)).await?
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Whether somebody of this role may end a run by itself: where it asks for an approval, that is to answer it.
 pub async fn may_end<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, role: Role) -> Result<bool, Fault> {
     match ports.store().get::<Run>(tenant, key).await? {
@@ -91,6 +123,8 @@ pub enum Resumed {
     Already(Run),
     /// It has not ended, or well, or is no workflow's run.
     Refused(Run),
+    /// Nobody can tell by now what of it was done.
+    Forgotten,
     NotFound,
 }
 
@@ -127,9 +161,12 @@ async fn resume_as_seen<D: Ports>(ports: &D, seen: &Seen<Run>, said: Said<'_>) -
     let run = going_on_with(before, said.by, now);
     let (by, note) = (said.by.cloned(), said.note.map(ToOwned::to_owned));
     let run = run.remarked(Remark { at: now, by, what: Remarked::Resumed, note });
+    let is_there = before.aftermath.is_some() && ports.store().get::<Run>(&run.tenant, run.key).await?.is_some();
+    if !is_there && !what_was_done_is_on_record(ports, before, now).await? {
+        return Ok(Some(Resumed::Forgotten));
+    }
     let timer = promise_task(ports, &run.tenant, TimerKey::run(run.key, now), before.key).await?;
     let lane = Lane::short(run.priority);
-    let is_there = before.aftermath.is_some() && ports.store().get::<Run>(&run.tenant, run.key).await?.is_some();
     let other = Try { key: run.key, payload: None, said, operation: None, lane };
     if !is_there && mark(ports, seen, other).await?.is_none() {
         return Ok(None);
@@ -142,6 +179,20 @@ async fn resume_as_seen<D: Ports>(ports: &D, seen: &Seen<Run>, said: Said<'_>) -
         Put::Conflict(Some(there)) => Ok(Some(Resumed::Already(there.item))),
         Put::Conflict(None) => Ok(Some(Resumed::NotFound)),
     }
+}
+
+/// Whether nobody who goes on with a run would do again what was done, in it or in those that it went on with: where a store deletes by the clock alone
+/// their tasks go before they do.
+async fn what_was_done_is_on_record<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<bool, Fault> {
+    let mut next = Some(run.clone());
+    while let Some(run) = next {
+        if run.graph.is_some() && !run.remembers_its_tasks(now) {
+            return Ok(false);
+        }
+        let Some(before) = run.before() else { return Ok(true) };
+        next = ports.store().get::<Run>(&run.tenant, before).await?.map(|seen| seen.item);
+    }
+    Ok(false)
 }
 
 /// Whether a run has unfolded, or one that it went on with, and its job still carries out the same workflow.

@@ -7,6 +7,7 @@
 //! begun.
 
 use std::future::ready;
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
@@ -104,6 +105,7 @@ async fn close<D: Ports>(
     followed: &Followed,
 ) -> Result<Closed, Fault> {
     let key = RunKey::occurrence(job.id, at);
+    let mut beyond = Duration::ZERO;
     let closed = match standing(ports, &operation.tenant, key, Asked::ByWhoDecides).await? {
         Standing::Recorded(seen) if has_run(&seen.item) => return Ok(Closed::HasRun),
         // What has expired may be there for days, and what was made of it may not.
@@ -113,7 +115,9 @@ async fn close<D: Ports>(
         }
         Standing::Covered(job, coverage) => {
             ensure_successor(ports, &job, at, followed).await?;
-            skip(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest_of(coverage.covered))).await?
+            let rest = rest_of(coverage.covered);
+            beyond = rest.until.since(at);
+            skip(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest)).await?
         }
         // Before it was made nobody can have been hinted of it, and since then all that was made up for is on record.
         Standing::NotAdmitted(_) if at < job.created_at && job.created_at >= on_record_since(ports, job).await? => true,
@@ -124,7 +128,7 @@ async fn close<D: Ports>(
     if !closed {
         return Ok(Closed::NotYet); // where a record came meanwhile, the next step sees it
     }
-    let kept = quota_bound(ports, &job.run(key)).await.kept.at_least_until(found_out_of_before(job));
+    let kept = quota_bound(ports, &job.run(key)).await.kept.reaching(beyond).at_least_until(found_out_of_before(job));
     Ok(Closed::Until(kept.from(ports.clock().now())))
 }
 

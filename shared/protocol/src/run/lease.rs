@@ -11,7 +11,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{Tenant, Worker};
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::order::Terms;
-use minutehand_domain::owner::RunOwner;
+use minutehand_domain::owner::{RunOwner, Undertaking};
 use minutehand_domain::pool::PoolName;
 use minutehand_domain::run::logbook::{Entry, LateWord};
 use minutehand_domain::run::{AttemptError, Outcome, Refusal, Run};
@@ -160,6 +160,9 @@ async fn held<D: Ports>(ports: &D, shown: Shown<'_>) -> Result<Said<(Seen<Run>, 
     match seen.item.lease() {
         Some(_) if is_current && !is_holders(ports, &seen.item, shown.token).await? => return Ok(Said::NotYours),
         Some(_) if is_current => {}
+        _another_holds_it_or_it_is_over if !may_have_held(ports, &seen.item, shown).await? => {
+            return Ok(Said::NotYours);
+        }
         _another_holds_it_or_it_is_over => return Ok(refused(shown, seen.item)),
     }
     match owner_of(ports, &seen.item).await? {
@@ -174,9 +177,22 @@ pub(super) async fn is_holders<D: Ports>(ports: &D, run: &Run, token: &str) -> R
     if lease.token.is_some() {
         return Ok(lease.is_of(token));
     }
+    was_told_to_a_target(ports, run, run.fence, token).await
+}
+
+/// Whether the token may be that of an attempt which is over. What a call told its target is known still. That of a worker's lease went with the lease:
+/// whoever knows a lease of a run that workers carry out is believed to have had it.
+async fn may_have_held<D: Ports>(ports: &D, run: &Run, shown: Shown<'_>) -> Result<bool, Fault> {
+    match owner_of(ports, run).await?.map(|owner| owner.undertaking()) {
+        Some(Undertaking::Call) => was_told_to_a_target(ports, run, shown.lease.fence, shown.token).await,
+        _for_workers_or_nobody_can_tell => Ok(true),
+    }
+}
+
+async fn was_told_to_a_target<D: Ports>(ports: &D, run: &Run, fence: u32, token: &str) -> Result<bool, Fault> {
     let secrets = ports.store().get::<SigningSecrets>(&run.tenant, ()).await?;
     let now = ports.clock().now();
-    Ok(secrets.is_some_and(|secrets| secrets.item.knows_lease_token(token, run.key, run.fence, now)))
+    Ok(secrets.is_some_and(|secrets| secrets.item.knows_lease_token(token, run.key, fence, now)))
 }
 
 fn refused<T>(shown: Shown<'_>, run: Run) -> Said<T> {

@@ -171,18 +171,19 @@ pub(super) async fn given_up<D: Ports>(
 }
 
 /// Where it stands already it is the same, unless its job has named another handler since, or its SLA was missed: who takes it is to know by
-/// its timer that this was told.
+/// its timer that this was told; or it has stood for so long that it would go.
 async fn put<D: Ports>(
     ports: &D,
     told: &Hint,
     (run, since): (&Run, Moment),
     target: &WorkerTarget,
 ) -> Result<Dropped, Fault> {
-    let WorkerTarget { pool, handler } = target.clone();
+    let (WorkerTarget { pool, handler }, now) = (target.clone(), ports.clock().now());
     let offer = Offer { pool, handler, priority: run.priority, since, hint: told.clone() };
     let (tenant, key) = (&run.tenant, OfferKey::of(&run.tenant, &offer));
     let is_as_good = |there: &Offer| {
-        there.handler == offer.handler && (there.hint.stamp == told.stamp || run.sla_missed().is_none())
+        let is_told_of = there.hint.stamp == told.stamp || run.sla_missed().is_none();
+        there.handler == offer.handler && is_told_of && there.stands_for_a_while(now)
     };
     let put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;
     if let Put::Conflict(Some(there)) = &put
@@ -225,7 +226,7 @@ async fn tell_of_a_wait<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result
     Ok(())
 }
 
-/// What fires in the stead of others has waited since the first of them, whose offer stands until a worker comes for it: of a job of each few
+/// What fires in the stead of others has waited since the first of them, whose offer stands for longer than anybody asks here: of a job of each few
 /// seconds none waits for a minute by itself. What was offered before its job was changed or paused is not counted.
 async fn first_offered<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result<Moment, Fault> {
     if !run.key.is_occurrence() {

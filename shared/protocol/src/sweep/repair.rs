@@ -319,9 +319,12 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
 }
 
 /// Looks after a run that is over: whoever settles it now may be at it still, and a while later nobody is. Asked twice, since what goes on
-/// beside it looks like it for a moment.
+/// beside it looks like it for a moment. What has expired may be there for days, and what came of it may not.
 async fn repair_end<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Option<Found>, Fault> {
     let now = ports.clock().now();
+    if run.expires_at().is_some_and(|until| until <= now) {
+        return Ok(None);
+    }
     let Some(over) = run.finished_at().filter(|over| now.since(*over) > SETTLING) else { return Ok(None) };
     if let Some(other) = lacking_try(ports, run).await? {
         if !check {

@@ -121,6 +121,15 @@ impl Graphs {
         self.stage.expire(at);
     }
 
+    /// What DynamoDB's TTL deletes by that second is gone.
+    pub fn expire_by_the_clock(&self, at: i64) {
+        self.stage.expire_by_the_clock(at);
+    }
+
+    pub fn run(&self, run: RunKey) -> Option<Run> {
+        self.stage.read(run)
+    }
+
     pub fn sweep_each_minute(&self, seconds: std::ops::Range<i64>) {
         self.stage.sweep_each_minute(seconds);
     }

@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
+use minutehand_domain::callback::{CallbackPlace, End};
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Change, Status};
 use minutehand_domain::operation::Order;
 use minutehand_domain::operation::backfill::never_begins;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::run::effect::Answer;
 use minutehand_judge::graph::{Does, Flow, Step};
+use minutehand_protocol::graph::judge::Resumed;
 use minutehand_protocol::job::create::Created;
 use minutehand_protocol::run::lease::Said;
 use minutehand_protocol::run::on_demand::Answered;
@@ -20,6 +24,7 @@ use minutehand_simulation::dice::Dice;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, moment, sleeps_after, sleeps_before};
+use minutehand_simulation::telling::Telling;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 86_400;
@@ -103,6 +108,150 @@ fn the_tasks_of_a_run_that_waits_for_days_are_on_record() {
 
     assert_eq!(stage.calls(0, 0).len(), 1);
     assert_eq!(stage.statuses(0, 0), ["succeeded"]);
+}
+
+/// Rule **once**: a workflow's run that did not end well outlives its tasks where the table's TTL deletes them, and is listed as failed for days. Whoever
+/// goes on with it reads nothing of what succeeded.
+///
+/// Removed: it is gone on with all the same. The task that had succeeded was carried out again.
+#[test]
+fn a_run_whose_tasks_have_expired_is_not_gone_on_with() {
+    let stage = Graphs::new([flow([call(&[]), Step { fails: 100, ..call(&[0]) }])], []);
+    stage.sweep_each_minute(60..300);
+    let run = stage.ask(1);
+    stage.play_to(300);
+    let failed = stage.run(run.given()).expect("it is over");
+    let tasks_expire = second(failed.graph.as_ref().expect("it has unfolded").expires_at);
+
+    stage.expire_by_the_clock(tasks_expire + 1);
+    let answer = stage.resume(tasks_expire + 10, "resumer", failed.key);
+    stage.sweep_each_minute(tasks_expire + 60..tasks_expire + 600);
+    stage.play_to(tasks_expire + 600);
+
+    assert!(stage.run(failed.key).is_some_and(|run| !run.remembers_its_tasks(moment(tasks_expire))));
+    assert_eq!((answer.given(), stage.calls(0, 0).len()), (Resumed::Forgotten, 1));
+}
+
+/// The same of who went on with it and was called off before it unfolded: what was done is on record in the first alone.
+///
+/// Removed: only whoever is gone on with is asked. The task that had succeeded was carried out again.
+#[test]
+fn a_run_that_went_on_with_one_whose_tasks_have_expired_is_not_gone_on_with() {
+    let stage = Graphs::new([flow([call(&[]), Step { fails: 100, ..call(&[0]) }])], []);
+    stage.sweep_each_minute(60..600);
+    let run = stage.ask(1);
+    stage.play_to(300);
+    let failed = stage.run(run.given()).expect("it is over");
+    let tasks_expire = second(failed.graph.as_ref().expect("it has unfolded").expires_at);
+    let went_on = RunKey::resuming(failed.key);
+    stage.lose_hints(299..330);
+    stage.resume(300, "resumer", failed.key);
+    stage.cancel(310, "canceller", went_on);
+    stage.play_to(600);
+
+    stage.expire_by_the_clock(tasks_expire + 1);
+    let answer = stage.resume(tasks_expire + 10, "resumer", went_on);
+    stage.sweep_each_minute(tasks_expire + 60..tasks_expire + 600);
+    stage.play_to(tasks_expire + 600);
+
+    assert!(stage.run(went_on).is_some_and(|run| run.graph.is_none()), "it has not unfolded");
+    assert_eq!((answer.given(), stage.calls(0, 0).len()), (Resumed::Forgotten, 1));
+}
+
+/// Who is told of an end, kept for a day.
+fn told_and_kept_for_a_day() -> Stage {
+    let wish = Wish { told: Some((Telling::HEARS, End::ALL.to_vec())), ..Wish::once(60) };
+    let stage = Stage::new(kept_for_a_day(wish), []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..600);
+    stage
+}
+
+/// Rule **on record for as long as that one is**: a run of whose end somebody was told outlives its retention by days where the table's TTL deletes it,
+/// and what told of it is there until it has gone.
+///
+/// Removed: what comes of a run is kept until that one expires. On the fifth day nothing said that it had been told of.
+#[test]
+fn what_tells_of_a_run_is_on_record_until_that_can_be_read_no_more() {
+    let stage = told_and_kept_for_a_day();
+    for day in 1..30 {
+        stage.expire_by_the_clock(day * DAY);
+        stage.play_to(day * DAY + 1);
+        let (run, teller) = (stage.run(60), stage.teller(stage.key(60), CallbackPlace::Callback));
+        assert!(run.is_none() || teller.is_some(), "day {day}");
+    }
+    assert_eq!((stage.run(60), stage.told().len()), (None, 1));
+}
+
+/// The same of what is there from before: a release that kept what tells of a run for less.
+///
+/// Removed: a repair looks after what has expired, too. Whoever was told of its end is told of it again.
+#[test]
+fn a_repair_tells_nobody_of_a_run_that_has_expired() {
+    let stage = told_and_kept_for_a_day();
+    stage.play_to(600);
+    let teller = stage.teller(stage.key(60), CallbackPlace::Callback).expect("somebody was told");
+    stage.forget(2 * DAY, teller.key);
+
+    let repaired = stage.repair(3 * DAY, "admin");
+    stage.sweep_each_minute(3 * DAY..3 * DAY + 600);
+    stage.play_to(3 * DAY + 600);
+
+    assert!(stage.run(60).is_some() && stage.read(teller.key).is_none());
+    assert_eq!((repaired.given().summary.unsettled, stage.told().len()), (0, 1));
+}
+
+/// After an outage that is longer than the retention a run may have gone of whose end somebody could not be told at once.
+///
+/// Removed: who gives a callback its order is nobody. It was hinted each hour, and never came to an end.
+#[test]
+fn whoever_was_to_tell_of_a_run_that_has_gone_comes_to_an_end() {
+    let deaf = Telling { fails: 100, ..Telling::HEARS };
+    let stage = Stage::new(Wish { told: Some((deaf, End::ALL.to_vec())), ..Wish::once(60) }, []);
+    stage.create(0, "creator");
+    stage.forget(65, stage.key(60));
+    stage.sweep_each_minute(60..2 * HOUR);
+    stage.play_to(2 * HOUR);
+
+    let teller = stage.teller(stage.key(60), CallbackPlace::Callback).expect("it was owed");
+    assert_eq!((teller.status(stage.now()), stage.timers()), ("cancelled", vec![]));
+}
+
+/// Nobody works in a pool, and its job fires on: each occurrence is offered, and made up for by the next.
+///
+/// Removed: what is offered stands until a worker comes. After a week all 28 stood.
+#[test]
+fn what_is_offered_to_nobody_goes() {
+    let stage = Stage::new(Wish { by_a_worker: true, ..Wish::every(SIX_HOURS, 60) }, []);
+    a_week_without_a_worker(&stage);
+
+    assert!((1..20).contains(&stage.offered()), "{}", stage.offered());
+}
+
+/// The same of a run that nothing makes up for: whoever comes on the seventh day has it.
+///
+/// Removed: where it stands it is the same. On the fourth day it was gone for up to an hour.
+#[test]
+fn what_waits_for_days_for_a_worker_is_offered_all_the_time() {
+    let stage = Stage::new(Wish { by_a_worker: true, ..Wish::on_demand() }, []);
+    let _asked = stage.ask(1, "asker");
+    let offered = a_week_without_a_worker(&stage);
+    let taken = stage.take(7 * DAY + 10, "worker");
+    stage.play_to(7 * DAY + 11);
+
+    assert_eq!((offered, taken.given().len()), (vec![1; 167], 1));
+}
+
+/// What was offered at the end of each hour but the first, once all had gone that had expired.
+fn a_week_without_a_worker(stage: &Stage) -> Vec<usize> {
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..7 * DAY);
+    let hours = (2..=168).map(|hour| {
+        stage.expire(hour * HOUR);
+        stage.play_to(hour * HOUR + 1);
+        stage.offered()
+    });
+    hours.collect()
 }
 
 /// Rule **certain records**: of a job that fires four times a day the last day is on record, and what was before has expired.
@@ -264,6 +413,28 @@ fn what_was_made_up_for_is_not_made_up_for_again_when_it_would_have_expired() {
     assert_eq!((done.iter().sum::<u64>(), twice(&stage)), (4, vec![]), "{operations:?}");
 }
 
+/// The same rule, of an occurrence that the record of an outage speaks for: that is kept while the last of the outage can be made up for, and so is what
+/// closes it for whoever makes up for it.
+///
+/// Removed: what is made is kept as if its occurrence stood for itself alone. The second backfill made it again.
+#[test]
+fn what_was_made_up_for_within_an_outage_is_not_made_up_for_again() {
+    let catch_up = CatchUp::Last { window: Duration::from_secs(7 * 86_400) };
+    let stage = Stage::new(kept_for_a_day(Wish { catch_up, ..Wish::every(SIX_HOURS, 60) }), []);
+    let amid = 60 + 12 * HOUR;
+    stage.create(0, "creator");
+    for begins in [5 * DAY, 10 * DAY] {
+        stage.sweep_each_minute(begins..begins + 1800);
+        stage.expire(begins + 1800);
+        stage.backfill(begins + 1810, "asker", amid..amid + 1);
+        stage.sweep_each_minute(begins + 1860..begins + HOUR);
+        stage.play_to(begins + HOUR);
+    }
+
+    let done: Vec<u64> = stage.operations().iter().map(|operation| operation.progress.done).collect();
+    assert_eq!((done.iter().sum::<u64>(), twice(&stage)), (1, vec![]));
+}
+
 /// The same rule, where the first who makes up for it dies between the promise of the run and its record, and the backfill is paused for so long that the
 /// run is given up: another is made under the next key. Of an occurrence from before its job was made nothing says that it did not fire: that is found out
 /// for as long as the job keeps its runs, or may make up for them. Of one of a pause a record does.
@@ -316,7 +487,7 @@ fn who_is_slow_to_make_up_for_what_is_about_to_expire_makes_nothing_twice() {
     stage.sweep_each_minute(HOUR..2 * HOUR);
     stage.play_to(2 * HOUR);
     let closed = stage.records().into_iter().find(|run| run.key.is_occurrence()).expect("it did not fire");
-    let expires = i64::try_from(closed.expires_at().unwrap().since(moment(0)).as_secs()).unwrap();
+    let expires = second(closed.expires_at().unwrap());
 
     stage.backfill(expires - 60, "slow", 60..61);
     stage.expire(expires + 10);
@@ -534,6 +705,10 @@ fn who_sleeps_until_a_deleted_job_is_gone_takes_nothing_of_the_next() {
 
     assert!(matches!(again.given(), Created::New(_)), "{:?}", again.given());
     assert!(stage.keeps_its_payload());
+}
+
+fn second(at: Moment) -> i64 {
+    i64::try_from(at.since(moment(0)).as_secs()).expect("it is not before the stage")
 }
 
 /// What a worker of this name takes at that second.

@@ -35,7 +35,12 @@ fn broken_by(of: Of, seed: u64) -> Vec<&'static str> {
 
 /// No history among the first so many breaks this rule.
 fn kept(of: Of, rule: &str, histories: u64) {
-    for seed in 1..=histories {
+    kept_in(of, rule, 1..=histories);
+}
+
+/// None of these does: of those that a mutation breaks more seldom than once in fifty, some that it does.
+fn kept_in(of: Of, rule: &str, histories: impl IntoIterator<Item = u64>) {
+    for seed in histories {
         assert!(!broken_by(of, seed).contains(&rule), "{rule} in history {seed}");
     }
 }

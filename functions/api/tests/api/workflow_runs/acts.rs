@@ -6,7 +6,7 @@ use minutehand_domain::run::TaskPlace;
 use minutehand_domain::workflow::definition::{Definition, OnFailure};
 use serde_json::{Value, json};
 
-use crate::graphs::{approval, as_it_is_called, each, on_failure, task};
+use crate::graphs::{approval, as_it_is_called, each, on_failure, sub_workflow, task};
 use crate::roles::keys;
 use crate::world::{ACME_KEY, Answer, OTHER_KEY, World, at, succeeded};
 
@@ -106,6 +106,28 @@ async fn who_may_answer_an_approval_it_says_itself() {
         .by(&viewer, "POST", &format!("/v1/workflow-runs/{run}/tasks/all/retry"), None)
         .await
         .problem(403, "forbidden");
+}
+
+/// The guard is `may_answer_beneath`. Removed: an approval says who answers it on its own level alone. An operator let the whole workflow pass in which an
+/// admin had rejected.
+#[tokio::test]
+async fn whoever_lets_a_workflow_pass_may_answer_what_was_rejected_in_it() {
+    let world = World::new();
+    let [_viewer, operator, admin, _host] = keys(&world).await;
+    let inner = world.workflow(2, Definition::new(vec![approval("ask", &[], &[Role::Admin])])).await;
+    let run = world.begun(on_failure(OnFailure::Hold, vec![sub_workflow("gate", inner)])).await;
+    let gate = world.task(&run, "gate").await["run_id"].as_str().expect("it has begun").to_owned();
+    act(&world, &gate, "tasks/ask/reject", json!({})).await;
+    world.carry_on().await;
+    assert_eq!(world.task(&run, "gate").await["state"], "held");
+
+    let verdict = async |key: &str, word: &str| {
+        world.by(key, "POST", &format!("/v1/workflow-runs/{run}/tasks/gate/{word}"), Some(json!({}))).await
+    };
+    for word in ["succeed", "skip"] {
+        verdict(&operator, word).await.problem(403, "forbidden");
+    }
+    assert_eq!(verdict(&admin, "succeed").await.status, 200);
 }
 
 #[tokio::test]

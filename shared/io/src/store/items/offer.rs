@@ -60,6 +60,10 @@ impl Item for Offer {
         sort.extend(parts_of(*run));
         Place::new(line.partition(), sort)
     }
+
+    fn expires_at(&self) -> Option<Moment> {
+        Some(self.stands_until())
+    }
 }
 
 impl Listed for Offer {

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::{By, SecretHash};
@@ -12,7 +11,6 @@ use minutehand_domain::follow::{Follower, Follows};
 use minutehand_domain::hook::Given;
 use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
-use minutehand_domain::limits::WORKFLOW_DEPTH;
 use minutehand_domain::operation::OperationId;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retention::{Kept, Retention};
@@ -72,23 +70,9 @@ impl Item for Run {
         self.expires_at()
     }
 
-    /// A store that deletes by the clock alone does so in any order within days. Whoever is read with others, as a workflow's run with its tasks' and one
-    /// that callbacks tell of with theirs, goes when those are gone.
     fn given_up_at(&self) -> Option<Moment> {
-        Some(self.expires_at()? + outlives_others_by(self))
+        self.given_up_at()
     }
-}
-
-const HALF_A_DAY: Duration = Duration::from_secs(12 * 3600);
-
-/// The further up, the longer: by a day for each depth, as DynamoDB takes some; a `for_each` has its branches at its own.
-fn outlives_others_by(run: &Run) -> Duration {
-    if run.graph.is_none() && run.callbacks.is_empty() {
-        return Duration::ZERO;
-    }
-    let depth = run.task.as_ref().map_or(0, |task| task.depth);
-    let is_each = run.graph.as_ref().is_some_and(|graph| graph.each.is_some());
-    HALF_A_DAY * (2 * u32::from((WORKFLOW_DEPTH + 1).saturating_sub(depth)) + u32::from(is_each))
 }
 
 /// A job's runs whose instant lies in a window.

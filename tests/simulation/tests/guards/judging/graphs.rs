@@ -2,7 +2,7 @@
 
 use minutehand_simulation::campaign::Of;
 
-use super::kept;
+use super::{kept, kept_in};
 
 #[test]
 fn a_branch_waits_for_its_lane() {
@@ -26,7 +26,7 @@ fn a_for_each_has_a_branch_for_each_item() {
 
 #[test]
 fn a_for_each_has_a_list() {
-    kept(Of::Graphs, "a for_each has a list", 6);
+    kept_in(Of::Graphs, "a for_each has a list", [102, 145, 151, 152, 162]);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_question_ends_as_it_was_answered() {
 
 #[test]
 fn a_result_is_what_its_tasks_answered() {
-    kept(Of::Graphs, "a result is what its tasks answered", 6);
+    kept(Of::Graphs, "a result is what its tasks answered", 21);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn only_a_verdict_makes_another_try() {
 
 #[test]
 fn what_is_given_up_cannot_begin() {
-    kept(Of::Graphs, "what is given up cannot begin", 12);
+    kept(Of::Graphs, "what is given up cannot begin", 57);
 }
 
 #[test]

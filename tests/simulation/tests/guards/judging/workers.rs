@@ -11,7 +11,7 @@ fn a_claim_is_one_workers() {
 
 #[test]
 fn a_claim_is_written() {
-    kept(Of::Workers, "a claim is written", 12);
+    kept(Of::Workers, "a claim is written", 36);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn what_the_next_holder_is_given_was_kept() {
 
 #[test]
 fn what_was_taken_stands() {
-    kept(Of::Workers, "what was taken stands", 12);
+    kept(Of::Workers, "what was taken stands", 36);
 }
 
 #[test]
