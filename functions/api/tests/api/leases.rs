@@ -703,6 +703,30 @@ async fn a_run_that_is_called_has_a_log_of_what_it_was_answered() {
     assert_eq!(world.lines(&run, "?tail=5").await.len(), 1);
 }
 
+/// A lease's id is no secret: whoever knows a run can make one up.
+///
+/// Removed (`may_have_held`): of what is over everybody is believed. It was on record that the call had succeeded after all.
+#[tokio::test]
+async fn what_is_said_late_of_a_call_wants_the_token_of_that_call() {
+    let world = World::new();
+    let made =
+        world.post("/v1/jobs", json!({"name": "n", "schedule": {"on_demand": true}, "target": {"noop": {}}})).await;
+    let run = world.run_of(&made.word("/job_id")).await;
+    world.work(|_job, _run| succeeded()).await;
+    let key: RunKey = run.parse().unwrap();
+    let stamp = TimerStamp { generation: 0, written: Moment::EPOCH };
+    let lease = LeaseId { run: key, fence: 1, timer: TimerKey::run(key, Moment::EPOCH), stamp };
+
+    for (word, more) in [("complete", json!({})), ("fail", json!({"error": {"code": "x", "message": "y"}}))] {
+        let mut request = json!({"token": "mt_00000000000000000000000000"});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = world.post(&format!("/v1/leases/{lease}/{word}"), request).await;
+        assert_eq!(answer.problem(403, "forbidden"), Vec::<String>::new(), "{word}");
+    }
+    let shown = world.get(&format!("/v1/runs/{run}")).await;
+    assert_eq!(shown.field("/late_answers"), Value::Null, "{}", shown.text);
+}
+
 #[tokio::test]
 async fn workers_are_listed_with_what_they_have_until_a_day_after_they_are_gone() {
     let world = World::new();

@@ -122,7 +122,7 @@ async fn when_it_is_full_a_new_connection_takes_the_place_of_a_silent_one() {
 async fn an_answer_on_its_way_gives_its_place_to_nobody() {
     let data = tempfile::tempdir().unwrap();
     let server = bounded(data.path(), "connections=4,head=20000,idle=20000");
-    let (client, name) = (server.client(), "n".repeat(200));
+    let (client, name) = (server.client(), "n".repeat(150));
     for number in 0..900 {
         let job = json!({"name": format!("{number} {name}"), "schedule": {"on_demand": true}, "target": {"noop": {}}});
         assert_eq!(client.post("/v1/jobs", job).await.status, 201);
