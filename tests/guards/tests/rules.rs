@@ -81,7 +81,7 @@ fn asked_for() -> Vec<((String, String), String)> {
     let asked = |(file, module): (PathBuf, String)| {
         let text = fs::read_to_string(file).unwrap();
         let tests = text.split("#[test]\nfn ").skip(1).filter_map(|test| {
-            let (name, call) = test.split_once("    kept(Of::")?;
+            let (name, call) = test.split_once("    kept(Of::").or_else(|| test.split_once("    kept_in(Of::"))?;
             let (of, _) = call.split_once(',')?;
             Some(((of.to_owned(), first_text(call)?), format!("{module}{}", name.split('(').next()?)))
         });
