@@ -145,6 +145,16 @@ pub const DEFAULT_RETENTION_DAYS: u16 = 30;
 pub const TASKS: usize = 1000;
 /// A definition, as its JSON is sent. It is stored in pieces.
 pub const DEFINITION_BYTES: usize = 1024 * 1024;
+/// The schema of a workflow's parameters, compiled with each definition that is read: a list of some thousand words fits.
+pub const PARAMS_SCHEMA_BYTES: usize = 128 * 1024;
+/// Patterns in it that differ.
+pub const SCHEMA_PATTERNS: usize = 100;
+/// One of them, compiled: an IPv6 address takes 54 KiB, two words of any alphabet 90, and one that needs more counts what `maxLength` counts.
+pub const PATTERN_BYTES: usize = 256 * 1024;
+/// How deep its schemas lie in each other, with what they refer to: what is compiled of each says the way to it.
+pub const SCHEMA_DEPTH: usize = 100;
+/// Schemas at values that are looked at to see whether parameters are right: each takes up to a microsecond, and 400 bytes where it is not.
+pub const PARAMS_LOOKS: u64 = 250_000;
 /// Branches of one `for_each`: each is a run of its own, with its record.
 pub const BRANCHES: usize = 10_000;
 /// Runs of tasks in one run of a workflow; what operators try again does not count.
@@ -154,6 +164,8 @@ pub const TASK_RUNS: usize = 12_000;
 pub const WHOLE_TASK_RUNS: usize = 250_000;
 /// A condition is a line or two: what needs more is a task.
 pub const EXPRESSION_CHARS: usize = 2000;
+/// Places of a pattern in one, each as often as it is repeated: each byte of a text may be held against all of them.
+pub const PATTERN_PLACES: u64 = 5_000;
 /// How deep workflows may call workflows.
 pub const WORKFLOW_DEPTH: u8 = 8;
 /// How long a run of a workflow, or an approval in one, may take at most, and where nobody says.

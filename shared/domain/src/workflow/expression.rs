@@ -5,6 +5,7 @@
 //! `what_is_nested_deeply_does_not_use_up_the_stack`). So it has a stack of its own.
 
 mod bound;
+pub(super) mod pattern;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +21,7 @@ use thiserror::Error;
 use super::key::TaskKey;
 use super::path::{Of, Root};
 use crate::body::Json;
-use crate::limits::EXPRESSION_CHARS;
+use crate::limits::{EXPRESSION_CHARS, PATTERN_PLACES};
 
 #[derive(Clone, Debug)]
 pub struct Expression {
@@ -50,6 +51,10 @@ pub enum NotAnExpression {
     Unknown(String),
     #[error("there is no function `{0}`")]
     UnknownFunction(String),
+    #[error(
+        "a pattern has at most {PATTERN_PLACES} places, and `{0}` has more: what it repeats is written out; `size(…)` says better how long a text is"
+    )]
+    LargePattern(String),
     #[error("`{0}` is no task's key")]
     NoKey(String),
     #[error("a task has a `status`, a `result`, an `error` and, of a for_each, `results`: no `{0}`")]
@@ -108,16 +113,25 @@ const FUNCTIONS: [&str; 27] = [
 
 impl Expression {
     pub fn new(source: &str) -> Result<Self, NotAnExpression> {
+        Self::read(source, true)
+    }
+
+    /// As it was stored, perhaps before its patterns were bounded: a large one can be held against short texts.
+    pub fn stored(source: &str) -> Result<Self, NotAnExpression> {
+        Self::read(source, false)
+    }
+
+    fn read(source: &str, is_asked: bool) -> Result<Self, NotAnExpression> {
         if source.chars().count() > EXPRESSION_CHARS {
             return Err(NotAnExpression::TooLong);
         }
-        stacker::grow(STACK, || Self::parsed(source))
+        stacker::grow(STACK, || Self::parsed(source, is_asked))
     }
 
-    fn parsed(source: &str) -> Result<Self, NotAnExpression> {
+    fn parsed(source: &str, is_asked: bool) -> Result<Self, NotAnExpression> {
         let program = Program::compile(source).map_err(|errors| words::of_refusal(source, &errors))?;
         let mut mentioned = Mentioned::default();
-        mention(program.expression(), &mut Names::default(), &mut mentioned)?;
+        mention(program.expression(), &mut Names { is_asked, ..Names::default() }, &mut mentioned)?;
         Ok(Self { source: source.to_owned(), program: Arc::new(program), mentioned })
     }
 
@@ -233,6 +247,8 @@ fn kind(value: &CelValue) -> &'static str {
 struct Names<'a> {
     bound: Vec<&'a str>,
     depth: usize,
+    /// Whether it is asked for now: then its patterns are bounded.
+    is_asked: bool,
 }
 
 /// Walks through what an expression speaks of.
@@ -293,8 +309,20 @@ fn mention_call<'a>(call: &'a CallExpr, names: &mut Names<'a>, said: &mut Mentio
     if !is_operator && !FUNCTIONS.contains(&name) {
         return Err(NotAnExpression::UnknownFunction(name.to_owned()));
     }
+    let is_large = |said: &&str| pattern::places(said).is_some_and(|places| places > PATTERN_PLACES);
+    if let Some(large) = pattern_said(call).filter(|_| names.is_asked).filter(is_large) {
+        return Err(NotAnExpression::LargePattern(large.to_owned()));
+    }
     let target = call.target.as_deref();
     target.into_iter().chain(&call.args).try_for_each(|inner| mention(inner, names, said))
+}
+
+/// The pattern that a call of `matches` says itself: others are computed.
+fn pattern_said(call: &CallExpr) -> Option<&str> {
+    match &call.args.last()?.expr {
+        Expr::Literal(LiteralValue::String(pattern)) if call.func_name == "matches" => Some(pattern.inner()),
+        _computed => None,
+    }
 }
 
 fn mention_entry<'a>(entry: &'a EntryExpr, names: &mut Names<'a>, said: &mut Mentioned) -> Result<(), NotAnExpression> {
@@ -494,6 +522,31 @@ mod tests {
         ] {
             assert_eq!(Expression::new(&deeper), Err(NotAnExpression::TooDeep), "{deeper}");
         }
+    }
+
+    /// Removed: what matching costs. It took four seconds for 40 KB, at a twentieth of the steps that there may be.
+    #[test]
+    fn a_large_pattern_is_refused_and_one_that_was_stored_is_held_against_short_texts() {
+        let large = "params.s.matches('[ab]*a[ab]{20000}[^a]')";
+        let of = |bytes: usize| values(&json!({"params": {"s": "a".repeat(bytes)}, "tasks": {}}));
+        let stored = Expression::stored(large).unwrap();
+
+        assert!(matches!(Expression::new(large), Err(NotAnExpression::LargePattern(_))));
+        assert_eq!(stored.judge(&of(40_000)), Err(NoAnswer::TooCostly));
+        assert_eq!(stored.judge(&of(1_000)), Ok(false));
+    }
+
+    #[test]
+    fn the_longer_a_text_the_smaller_is_the_pattern_that_it_is_held_against() {
+        let s = format!("{}b", "a".repeat(100_000));
+        let world = values(&json!({"params": {"s": s, "short": "aab", "p": "^a+b$"}, "tasks": {}}));
+        let judge = |source: &str| Expression::new(source).unwrap().judge(&world);
+
+        assert_eq!(judge(r"params.s.matches('^\\w+b$') && params.s.matches('^[a-z]{3}.*b$')"), Ok(true));
+        assert_eq!(judge("params.short.matches('^.{1,1000}$')"), Ok(true));
+        assert_eq!(judge("params.short.matches(params.p)"), Ok(true), "what is computed may be of any size");
+        assert_eq!(judge("params.s.matches(params.p)"), Err(NoAnswer::TooCostly));
+        assert_eq!(judge("params.s.matches('[ab]*a[ab]{1500}[^a]')"), Err(NoAnswer::TooCostly));
     }
 
     #[test]

@@ -35,6 +35,17 @@ pub enum Root {
     Task(TaskKey, Of),
 }
 
+/// Values that paths lead through: each list and each object in them is read once, however many paths lead through it.
+#[derive(Default)]
+pub struct Opened<'a>(BTreeMap<(&'a Root, &'a [String]), Parts<'a>>);
+
+enum Parts<'a> {
+    Fields(BTreeMap<Cow<'a, str>, &'a RawValue>),
+    Items(Vec<&'a RawValue>),
+    /// A text, a number or the like.
+    None,
+}
+
 /// What is asked of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Of {
@@ -97,37 +108,40 @@ fn task<'a>(segments: &mut impl Iterator<Item = &'a str>) -> Option<Root> {
 }
 
 impl Path {
-    /// The part of `value`, which its root names, that it leads to.
-    pub fn select(&self, value: &Json) -> Result<Json, NothingThere> {
-        let nothing = || NothingThere(self.to_string());
+    /// The part of `value`, which its root names, that it leads to: JSON as it stands there.
+    pub fn select<'a>(&'a self, value: &'a Json, opened: &mut Opened<'a>) -> Result<&'a str, NothingThere> {
         // A cleanup asks what went wrong also where nothing did.
         if matches!(self.root, Root::Task(_, Of::Error)) && value.as_str() == "null" {
-            return Ok(Json::null());
+            return Ok(value.as_str());
         }
-        let mut at: Cow<'_, RawValue> = Cow::Owned(raw(value.as_str()).ok_or_else(nothing)?);
-        for segment in &self.within {
-            at = Cow::Owned(step(&at, segment).ok_or_else(nothing)?);
+        let mut at = value.as_str();
+        for (depth, segment) in self.within.iter().enumerate() {
+            let parts = opened.0.entry((&self.root, &self.within[..depth])).or_insert_with(|| Parts::of(at));
+            at = parts.part(segment).ok_or_else(|| NothingThere(self.to_string()))?;
         }
-        Ok(Json::compact(&at))
+        Ok(at)
     }
 }
 
-fn raw(text: &str) -> Option<Box<RawValue>> {
-    serde_json::from_str(text).ok()
-}
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Self {
+        let parts = match text.as_bytes().first() {
+            Some(b'{') => serde_json::from_str(text).map(Self::Fields),
+            Some(b'[') => serde_json::from_str(text).map(Self::Items),
+            _ => Ok(Self::None),
+        };
+        parts.unwrap_or(Self::None)
+    }
 
-/// Into a field of an object, or an item of a list.
-fn step(value: &RawValue, segment: &str) -> Option<Box<RawValue>> {
-    let text = value.get();
-    if text.starts_with('{') {
-        let mut fields: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(text).ok()?;
-        return fields.remove(segment).map(ToOwned::to_owned);
+    /// A field of an object, or an item of a list.
+    fn part(&self, segment: &str) -> Option<&'a str> {
+        let part = match self {
+            Self::Fields(fields) => fields.get(segment),
+            Self::Items(items) => items.get(segment.parse::<usize>().ok()?),
+            Self::None => None,
+        };
+        part.map(|part| part.get())
     }
-    if text.starts_with('[') {
-        let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-        return items.get(segment.parse::<usize>().ok()?).map(|item| (*item).to_owned());
-    }
-    None
 }
 
 impl Of {
@@ -203,7 +217,7 @@ mod tests {
     #[test]
     fn the_parts_of_no_error_are_null() {
         let select = |path: &str, value: &str| {
-            path.parse::<Path>().unwrap().select(&json(value)).map(|json| json.as_str().to_owned())
+            path.parse::<Path>().unwrap().select(&json(value), &mut Opened::default()).map(str::to_owned)
         };
 
         assert_eq!(select("tasks.a.error.message", "null").unwrap(), "null");
@@ -212,10 +226,24 @@ mod tests {
         assert!(select("tasks.a.result.message", "null").is_err(), "of what is not an error");
     }
 
+    /// Removed: what was opened is kept. A thousand names of an object of 18,000 fields took four seconds.
+    #[test]
+    fn what_many_paths_lead_through_is_opened_once() {
+        let value = json(r#"{"a": {"x": 1, "y": [2, 3]}, "b": 4}"#);
+        let paths =
+            ["params.a.x", "params.a.y.0", "params.a.y.1", "params.b"].map(|path| path.parse::<Path>().unwrap());
+        let mut opened = Opened::default();
+
+        let parts = paths.each_ref().map(|path| path.select(&value, &mut opened).unwrap());
+
+        assert_eq!((parts, opened.0.len()), (["1", "2", "3", "4"], 3), "the whole, `a` and `a.y`");
+    }
+
     #[test]
     fn what_it_leads_to_stays_as_it_was_written() {
         let value = json(r#"{"a": [{"n": 12345678901234567890123.10}, "x"], "b c": null}"#);
-        let select = |path: &str| path.parse::<Path>().unwrap().select(&value).map(|json| json.as_str().to_owned());
+        let select =
+            |path: &str| path.parse::<Path>().unwrap().select(&value, &mut Opened::default()).map(str::to_owned);
 
         assert_eq!(select("params.a.0.n").unwrap(), "12345678901234567890123.10");
         assert_eq!(select("params.a.1").unwrap(), "\"x\"");

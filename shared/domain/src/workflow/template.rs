@@ -2,12 +2,11 @@
 //! value as it is, of whatever kind; inside a longer text it becomes text. `{{"…"}}` stands for the text in the quotes, so that a
 //! payload can say `{{` itself. Keys of objects, and all else, stay as they were written, digit for digit.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
-use super::path::{NotAPath, NothingThere, Path, Root};
+use super::path::{NotAPath, NothingThere, Opened, Path, Root};
 use crate::body::{Json, string_at};
 use crate::limits::PAYLOAD_BYTES;
 
@@ -81,13 +80,16 @@ impl Template {
     /// With the values in the places of their names. It stops where the whole would be more than a target may be given: a short
     /// template may name a large value often.
     pub fn fill(&self, value_of: impl Fn(&Root) -> Option<Json>) -> Result<Json, NotFilled> {
-        let mut known: BTreeMap<&Path, Json> = BTreeMap::new();
+        let roots: BTreeMap<&Root, Option<Json>> =
+            self.roots().into_iter().map(|root| (root, value_of(root))).collect();
+        let mut opened = Opened::default();
+        let mut selected = |path| selected(path, &roots, &mut opened);
         let mut whole = String::with_capacity(self.source.len());
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => whole.push_str(text),
-                Piece::Value(path) => whole.push_str(selected(path, &value_of, &mut known)?.as_str()),
-                Piece::Inside(path) => whole.push_str(&as_text(selected(path, &value_of, &mut known)?)),
+                Piece::Value(path) => whole.push_str(selected(path)?),
+                Piece::Inside(path) => whole.push_str(&as_text(selected(path)?)),
             }
             if whole.len() > PAYLOAD_BYTES {
                 return Err(NotFilled::TooLarge);
@@ -97,19 +99,14 @@ impl Template {
     }
 }
 
-/// What a name stands for, looked up once.
-fn selected<'a, 'p>(
-    path: &'p Path,
-    value_of: impl Fn(&Root) -> Option<Json>,
-    known: &'a mut BTreeMap<&'p Path, Json>,
-) -> Result<&'a Json, NothingThere> {
-    match known.entry(path) {
-        Entry::Occupied(there) => Ok(there.into_mut()),
-        Entry::Vacant(place) => {
-            let root = value_of(&path.root).ok_or_else(|| NothingThere(path.root.to_string()))?;
-            Ok(place.insert(path.select(&root)?))
-        }
-    }
+/// What a name stands for.
+fn selected<'a>(
+    path: &'a Path,
+    roots: &'a BTreeMap<&Root, Option<Json>>,
+    opened: &mut Opened<'a>,
+) -> Result<&'a str, NothingThere> {
+    let root = roots.get(&path.root).and_then(Option::as_ref);
+    path.select(root.ok_or_else(|| NothingThere(path.root.to_string()))?, opened)
 }
 
 /// What stands before the next string, the string with its quotes, and what stands behind it.
@@ -162,8 +159,7 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 }
 
 /// Inside of a text: a text without its quotes, and all else as JSON says it.
-fn as_text(value: &Json) -> String {
-    let text = value.as_str();
+fn as_text(text: &str) -> String {
     if text.starts_with('"') {
         return text[1..text.len() - 1].to_owned();
     }
@@ -200,6 +196,21 @@ mod tests {
         let template = template(&json!(vec!["{{params}}"; 10_000])).unwrap();
 
         assert_eq!(template.fill(|_| Some(large.clone())), Err(NotFilled::TooLarge));
+    }
+
+    /// Removed: the values are asked for once. Each name had the whole of its value copied, and read at each step.
+    #[test]
+    fn a_value_is_asked_for_once_however_many_names_begin_at_it() {
+        let fields: serde_json::Map<_, _> = (0..18_000).map(|n| (format!("f{n}"), json!(n))).collect();
+        let (value, asked) = (Json::of(&fields.into()), std::cell::Cell::new(0));
+        let names: Vec<_> = (0..1_000).map(|n| format!("{{{{params.f{n}}}}}")).collect();
+
+        let filled = template(&json!(names)).unwrap().fill(|_| {
+            asked.set(asked.get() + 1);
+            Some(value.clone())
+        });
+
+        assert_eq!((filled, asked.get()), (Ok(Json::of(&(0..1_000).collect())), 1));
     }
 
     #[test]

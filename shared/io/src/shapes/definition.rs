@@ -285,7 +285,7 @@ impl Shape<Expression> for ExpressionV1 {
     }
 
     fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Expression, D::Error> {
-        Expression::new(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+        Expression::stored(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -315,7 +315,7 @@ impl Shape<ParamsSchema> for ParamsV1 {
     }
 
     fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ParamsSchema, D::Error> {
-        ParamsSchema::new(Json::deserialize(deserializer)?).map_err(D::Error::custom)
+        ParamsSchema::stored(Json::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, MapExpr};
 use serde_json::Value;
 
-use super::NoAnswer;
+use super::pattern::{PLACES_A_MICROSECOND, places};
+use super::{NoAnswer, pattern_said};
 
 /// A step takes some hundred nanoseconds: what is begun ends within about a second.
 pub(super) const STEPS: u64 = 2_000_000;
@@ -16,6 +17,10 @@ const BYTES: u64 = 16 << 20;
 const BYTES_A_STEP: u64 = 512;
 /// A pattern is compiled each time that it is met, which may take some tens of milliseconds.
 const STEPS_A_PATTERN: u64 = 100_000;
+/// A byte is held against so many places of a pattern in the time of one step.
+const PLACES_A_STEP: u64 = PLACES_A_MICROSECOND / 2;
+/// The places of a pattern that is computed: as many as the crate `regex` has room for, in 10 MB.
+const UNKNOWN_PLACES: u64 = 145_000;
 /// What a number takes, or the frame of anything.
 const FRAME: u64 = 16;
 
@@ -121,7 +126,11 @@ fn of_call<'a>(call: &'a CallExpr, names: &Names<'a>) -> Result<Bound, NoAnswer>
         "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" => least / BYTES_A_STEP,
         "@in" | "in" => all.items.saturating_add(all.bytes / BYTES_A_STEP),
         "flatten" => first.flattened(),
-        "matches" => STEPS_A_PATTERN.saturating_add(all.bytes / BYTES_A_STEP),
+        "matches" => {
+            let places = pattern_said(call).map_or(UNKNOWN_PLACES, |said| places(said).unwrap_or(0));
+            let matching = first.bytes.saturating_mul(places) / PLACES_A_STEP;
+            STEPS_A_PATTERN.saturating_add(all.bytes / BYTES_A_STEP).saturating_add(matching)
+        }
         _ => all.bytes / BYTES_A_STEP,
     };
     let steps = all.steps.saturating_add(own);
