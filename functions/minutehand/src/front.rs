@@ -134,7 +134,7 @@ impl Front {
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let turns = Turns::default();
-        let io = TimedIo::new(TokioIo::new(stream), &turns, self.bounds);
+        let io = TimedIo::new(TokioIo::new(stream), &turns, self.bounds).in_place(&place);
         let service = service_fn(|request| self.answer(request, &turns, &place, source));
         let mut connection = pin!(self.http.serve_connection(io, service));
         let ended = tokio::select! {

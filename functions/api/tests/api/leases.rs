@@ -724,7 +724,7 @@ async fn what_is_said_late_of_a_call_wants_the_token_of_that_call() {
         assert_eq!(answer.problem(403, "forbidden"), Vec::<String>::new(), "{word}");
     }
     let shown = world.get(&format!("/v1/runs/{run}")).await;
-    assert_eq!(shown.field("/late_answers"), Value::Null, "{}", shown.text);
+    assert!(!shown.text.contains("late_answers"), "{}", shown.text);
 }
 
 #[tokio::test]

@@ -9,22 +9,21 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use super::places::Place;
 
-/// It is over when it is dropped: sent, or given up.
+/// Nothing more comes of it when it is dropped; what came may still have to be written.
 pub(super) struct OutgoingBody {
     body: AnyBody,
-    is_empty: bool,
     place: Arc<Place>,
 }
 
 impl OutgoingBody {
     pub(super) fn new(body: AnyBody, place: Arc<Place>) -> Self {
-        Self { is_empty: body.is_end_stream(), body, place }
+        Self { body, place }
     }
 }
 
 impl Drop for OutgoingBody {
     fn drop(&mut self) {
-        self.place.request_is_answered();
+        self.place.answer_is_whole();
     }
 }
 
@@ -36,10 +35,8 @@ impl Body for OutgoingBody {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 
-    /// Not before it is asked for a frame that is not there, which hyper does when those before are written. Whoever says it with the last frame is dropped
-    /// while all of that waits to be.
     fn is_end_stream(&self) -> bool {
-        self.is_empty
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

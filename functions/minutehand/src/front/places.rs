@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ pub(super) struct Place {
     id: u64,
     places: Arc<Places>,
     told: Arc<Notify>,
+    /// Of its answer nothing more comes than what waits to be written.
+    is_whole: AtomicBool,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -71,7 +74,7 @@ impl Places {
             told: Arc::clone(&told),
         };
         let id = self.locked().add(connection);
-        Place { id, places: Arc::clone(self), told, _permit: permit }
+        Place { id, places: Arc::clone(self), told, is_whole: AtomicBool::new(false), _permit: permit }
     }
 
     async fn permit(&self) -> OwnedSemaphorePermit {
@@ -137,14 +140,26 @@ impl Open {
 }
 
 impl Place {
-    /// A request has come: the connection stays until it is answered.
+    /// A request has come: the connection stays until it is answered. Of the answer before some may still wait to be written.
     pub(super) fn request_begins(&self) {
+        self.is_whole.store(false, Ordering::Relaxed);
         self.with(|connection| {
             (connection.is_busy, connection.since, connection.is_given_up) = (true, Instant::now(), false);
         });
     }
 
-    pub(super) fn request_is_answered(&self) {
+    pub(super) fn answer_is_whole(&self) {
+        self.is_whole.store(true, Ordering::Relaxed);
+    }
+
+    /// All that there was is written: where that was the whole answer, the connection is without a request.
+    pub(super) fn all_is_written(&self) {
+        if self.is_whole.swap(false, Ordering::Relaxed) {
+            self.request_is_answered();
+        }
+    }
+
+    fn request_is_answered(&self) {
         self.with(|connection| (connection.is_busy, connection.since) = (false, Instant::now()));
     }
 

@@ -10,10 +10,13 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Sleep, sleep};
 
 use super::Bounds;
+use super::places::Place;
 
 pub(super) struct TimedIo<'a, I> {
     io: I,
     turns: &'a Turns,
+    /// Who is told when all is written; nobody in tests of the times.
+    place: Option<&'a Place>,
     bounds: Bounds,
     /// The turn before the request, and the deadline of its head: from the connection on for the first request, and from its
     /// first byte on for later ones.
@@ -47,7 +50,11 @@ impl Turns {
 impl<'a, I> TimedIo<'a, I> {
     pub(super) fn new(io: I, turns: &'a Turns, bounds: Bounds) -> Self {
         let head_deadline = Some((turns.turn(), Box::pin(sleep(bounds.head))));
-        Self { io, turns, bounds, head_deadline, write_deadline: None }
+        Self { io, turns, place: None, bounds, head_deadline, write_deadline: None }
+    }
+
+    pub(super) fn in_place(self, place: &'a Place) -> Self {
+        Self { place: Some(place), ..self }
     }
 
     /// A head that has begun must be complete in time. Before its first byte the connection is idle, and hyper's limit applies.
@@ -109,6 +116,7 @@ impl<I: Write + Unpin> Write for TimedIo<'_, I> {
         let flushed = Pin::new(&mut self.io).poll_flush(cx);
         if flushed.is_ready() {
             self.write_deadline = None;
+            self.place.inspect(|place| place.all_is_written());
         }
         self.bound_write(flushed, cx)
     }
