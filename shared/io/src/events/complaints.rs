@@ -79,7 +79,7 @@ mod tests {
     }
 
     /// A run that has failed, and as it was before.
-    fn failed(born: Run) -> (Run, Run) {
+    fn failed(born: &Run) -> (Run, Run) {
         let by = Claimant { worker: Worker(1), exclusive_store: false };
         let terms = Terms {
             retry: minutehand_domain::retry::RetryPolicy { max_retries: 0, ..Default::default() },
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn what_alarms_count_is_told_of_with_its_tenant() {
-        let (was, dead) = failed(run("acme", Origin::Schedule));
-        let (unsent, untold) = failed(run("acme", Origin::Notification));
+        let (was, dead) = failed(&run("acme", Origin::Schedule));
+        let (unsent, untold) = failed(&run("acme", Origin::Notification));
         let missed = run("acme", Origin::Schedule).skipped(Skip::Missed, None, DUE);
         let paused = run("acme", Origin::Schedule).skipped(Skip::Paused, None, DUE);
         let changed = |run, from, was| Event::Run { run, from, was, now: DUE };
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_line_names_whose_it_is_and_comes_once_a_minute() {
-        let (was, dead) = failed(run("told-once", Origin::Schedule));
+        let (was, dead) = failed(&run("told-once", Origin::Schedule));
         let lines = Logged::default();
         lines.see(|| {
             for _ in 0..3 {
