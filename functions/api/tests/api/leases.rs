@@ -69,6 +69,15 @@ impl World {
         (run, [first, self.taken().await])
     }
 
+    /// A run whose call has succeeded.
+    async fn called(&self) -> String {
+        let job = json!({"name": "n", "schedule": {"on_demand": true}, "target": {"noop": {}}});
+        let made = self.post("/v1/jobs", job).await;
+        let run = self.run_of(&made.word("/job_id")).await;
+        self.work(|_job, _run| succeeded()).await;
+        run
+    }
+
     pub(crate) async fn say(&self, held: &Held, word: &str, more: Value) -> Answer {
         let mut request = json!({"token": held.0["token"]});
         let (Value::Object(fields), Value::Object(more)) = (&mut request, more) else { panic!("objects") };
@@ -691,10 +700,7 @@ async fn an_answer_that_comes_late_hides_no_log() {
 #[tokio::test]
 async fn a_run_that_is_called_has_a_log_of_what_it_was_answered() {
     let world = World::new();
-    let made =
-        world.post("/v1/jobs", json!({"name": "n", "schedule": {"on_demand": true}, "target": {"noop": {}}})).await;
-    let run = world.run_of(&made.word("/job_id")).await;
-    world.work(|_job, _run| succeeded()).await;
+    let run = world.called().await;
 
     let logs = world.get(&format!("/v1/runs/{run}/logs")).await;
 
@@ -703,16 +709,13 @@ async fn a_run_that_is_called_has_a_log_of_what_it_was_answered() {
     assert_eq!(world.lines(&run, "?tail=5").await.len(), 1);
 }
 
-/// A lease's id is no secret: whoever knows a run can make one up.
+/// A lease's id is no secret: from the id of a run anybody can make one up.
 ///
 /// Removed (`may_have_held`): of what is over everybody is believed. It was on record that the call had succeeded after all.
 #[tokio::test]
 async fn what_is_said_late_of_a_call_wants_the_token_of_that_call() {
     let world = World::new();
-    let made =
-        world.post("/v1/jobs", json!({"name": "n", "schedule": {"on_demand": true}, "target": {"noop": {}}})).await;
-    let run = world.run_of(&made.word("/job_id")).await;
-    world.work(|_job, _run| succeeded()).await;
+    let run = world.called().await;
     let key: RunKey = run.parse().unwrap();
     let stamp = TimerStamp { generation: 0, written: Moment::EPOCH };
     let lease = LeaseId { run: key, fence: 1, timer: TimerKey::run(key, Moment::EPOCH), stamp };

@@ -90,9 +90,9 @@ async fn may_answer_beneath<D: Ports>(ports: &D, run: &Run, role: Role) -> Resul
     let children = family.children().await?;
     let last: BTreeMap<_, _> = children
         .iter()
-        .filter_map(|child| TaskPlace::of(child.key).map(|place| ((place.node, place.branch), (place.node, child))))
+        .filter_map(|child| TaskPlace::of(child.key).map(|place| ((place.node, place.branch), child)))
         .collect();
-    for (node, child) in last.into_values() {
+    for ((node, _branch), child) in last {
         if matches!(child.state, State::Succeeded { .. }) {
             continue;
         }

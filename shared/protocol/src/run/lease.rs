@@ -181,7 +181,7 @@ pub(super) async fn is_holders<D: Ports>(ports: &D, run: &Run, token: &str) -> R
 }
 
 /// Whether the token may be that of an attempt which is over. What a call told its target is known still. That of a worker's lease went with the lease:
-/// whoever knows a lease of a run that workers carry out is believed to have had it.
+/// of a run that workers carry out any token is believed.
 async fn may_have_held<D: Ports>(ports: &D, run: &Run, shown: Shown<'_>) -> Result<bool, Fault> {
     match owner_of(ports, run).await?.map(|owner| owner.undertaking()) {
         Some(Undertaking::Call) => was_told_to_a_target(ports, run, shown.lease.fence, shown.token).await,

@@ -13,6 +13,7 @@ use minutehand_domain::job::{Change, Status};
 use minutehand_domain::operation::Order;
 use minutehand_domain::operation::backfill::never_begins;
 use minutehand_domain::overlap::Overlap;
+use minutehand_domain::run::Run;
 use minutehand_domain::run::effect::Answer;
 use minutehand_judge::graph::{Does, Flow, Step};
 use minutehand_protocol::graph::judge::Resumed;
@@ -116,12 +117,7 @@ fn the_tasks_of_a_run_that_waits_for_days_are_on_record() {
 /// Removed: it is gone on with all the same. The task that had succeeded was carried out again.
 #[test]
 fn a_run_whose_tasks_have_expired_is_not_gone_on_with() {
-    let stage = Graphs::new([flow([call(&[]), Step { fails: 100, ..call(&[0]) }])], []);
-    stage.sweep_each_minute(60..300);
-    let run = stage.ask(1);
-    stage.play_to(300);
-    let failed = stage.run(run.given()).expect("it is over");
-    let tasks_expire = second(failed.graph.as_ref().expect("it has unfolded").expires_at);
+    let (stage, failed, tasks_expire) = failed_at_its_second_task();
 
     stage.expire_by_the_clock(tasks_expire + 1);
     let answer = stage.resume(tasks_expire + 10, "resumer", failed.key);
@@ -132,21 +128,17 @@ fn a_run_whose_tasks_have_expired_is_not_gone_on_with() {
     assert_eq!((answer.given(), stage.calls(0, 0).len()), (Resumed::Forgotten, 1));
 }
 
-/// The same of who went on with it and was called off before it unfolded: what was done is on record in the first alone.
+/// The same of a run that went on with it and was called off before it unfolded: what was done is on record in the first alone.
 ///
-/// Removed: only whoever is gone on with is asked. The task that had succeeded was carried out again.
+/// Removed: only the run that is gone on with is asked. The task that had succeeded was carried out again.
 #[test]
 fn a_run_that_went_on_with_one_whose_tasks_have_expired_is_not_gone_on_with() {
-    let stage = Graphs::new([flow([call(&[]), Step { fails: 100, ..call(&[0]) }])], []);
-    stage.sweep_each_minute(60..600);
-    let run = stage.ask(1);
-    stage.play_to(300);
-    let failed = stage.run(run.given()).expect("it is over");
-    let tasks_expire = second(failed.graph.as_ref().expect("it has unfolded").expires_at);
+    let (stage, failed, tasks_expire) = failed_at_its_second_task();
     let went_on = RunKey::resuming(failed.key);
     stage.lose_hints(299..330);
     stage.resume(300, "resumer", failed.key);
     stage.cancel(310, "canceller", went_on);
+    stage.sweep_each_minute(300..600);
     stage.play_to(600);
 
     stage.expire_by_the_clock(tasks_expire + 1);
@@ -158,7 +150,18 @@ fn a_run_that_went_on_with_one_whose_tasks_have_expired_is_not_gone_on_with() {
     assert_eq!((answer.given(), stage.calls(0, 0).len()), (Resumed::Forgotten, 1));
 }
 
-/// Who is told of an end, kept for a day.
+/// A workflow's run whose first task succeeded and whose second did not, five minutes on; and when its tasks expire.
+fn failed_at_its_second_task() -> (Graphs, Run, i64) {
+    let stage = Graphs::new([flow([call(&[]), Step { fails: 100, ..call(&[0]) }])], []);
+    stage.sweep_each_minute(60..300);
+    let run = stage.ask(1);
+    stage.play_to(300);
+    let failed = stage.run(run.given()).expect("it is over");
+    let tasks_expire = second(failed.graph.as_ref().expect("it has unfolded").expires_at);
+    (stage, failed, tasks_expire)
+}
+
+/// Somebody is told of an end that is kept for a day.
 fn told_and_kept_for_a_day() -> Stage {
     let wish = Wish { told: Some((Telling::HEARS, End::ALL.to_vec())), ..Wish::once(60) };
     let stage = Stage::new(kept_for_a_day(wish), []);
