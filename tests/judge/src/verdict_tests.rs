@@ -76,6 +76,22 @@ fn a_clean_history_is_clean() {
     assert_eq!(clean().judge(), []);
 }
 
+/// The stragglers of an outage are looked at two minutes behind it, when the last that their record covers has run by itself. Seed 5000038372 met it.
+#[test]
+fn what_an_outage_covers_to_the_end_costs_more_than_in_calm() {
+    let covering = |instant, until| {
+        let reason = Some("coalesced".to_owned());
+        let outage = Record { instant, status: "skipped".into(), reason, covers_until: Some(until), ..record() };
+        let account = with_cost(Cost { hints: 5, ..cost() });
+        let account = Account { records: vec![outage, record()], ..account };
+        rules(&account).contains(&"in calm few hints are given")
+    };
+
+    assert!(!covering(T - 3_600_000, T + 60_000));
+    assert!(covering(T - 3_600_000, T + 59_000), "it ended before");
+    assert!(covering(T + 1_000, T + 60_000), "no outage in calm excuses itself");
+}
+
 /// Of two requests with one key the slower had decided a moment before the faster, and died behind its timer. Seed 10029357 met it.
 #[test]
 fn a_timer_from_before_there_was_a_job_is_nobodys() {

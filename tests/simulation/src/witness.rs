@@ -22,21 +22,31 @@ use minutehand_io::calendars::Calendars;
 use minutehand_io::store::{Bucket, Cursor, EndsOf, RunsOf, Store as _};
 use minutehand_judge as judge;
 
-use crate::world::{SKEW, Seen, Spent, World};
+use crate::world::{SKEW, Seen, Spent, Told, World};
 
 /// How a job stands, in the judge's words.
-pub fn head(world: &World, job: &Job, now: i64) -> judge::Head {
+pub fn head(world: &World, job: &Job, counted_from: i64, now: i64) -> judge::Head {
     let status = status(job);
-    let (schedule, catch_up) = (in_force(world, job), catch_up(&job.definition.catch_up));
+    let (schedule, catch_up) = (in_force(world, job, counted_from), catch_up(&job.definition.catch_up));
     // A schedule that a clock has brought into force that was ahead counts from there, whatever is changed beside it until then.
     let (changed, since) = (job.changed_at.millis(), job.since.millis());
     let decided = if since > now + SKEW { changed.max(since) } else { changed };
     judge::Head { since: now, decided, status, schedule, catch_up }
 }
 
+/// From when on the fires of a job are counted: since it was made; or, where that is of a clock that was ahead, since a repair has found so. That is the only
+/// change there of a schedule that has `max_fires`, and no resumption, which counts nothing anew.
+pub fn counted_from(told: &Told, job: &Job) -> i64 {
+    let known = told.counted_from.unwrap_or(job.created_at.millis());
+    let (since, is_of_a_change) =
+        (job.since.millis(), told.heads.last().is_some_and(|last| last.status == status(job)));
+    if is_of_a_change && since + 2 * SKEW < known { since } else { known }
+}
+
 /// What a client can see of how a job stands.
 pub fn stands(job: &Job) -> judge::Stands {
-    let (schedule, tags) = (nominal(&job.schedule, job.created_at), job.definition.tags.iter().cloned().collect());
+    let (schedule, tags) =
+        (nominal(&job.schedule, job.created_at.millis()), job.definition.tags.iter().cloned().collect());
     judge::Stands { generation: job.generation, status: status(job), schedule, tags }
 }
 
@@ -62,8 +72,8 @@ fn catch_up(catch_up: &CatchUp) -> judge::CatchUp {
 }
 
 /// Its schedule: what that names, what calendars leave of it, how much later it fires, and what a change has carried into it.
-fn in_force(world: &World, job: &Job) -> judge::Schedule {
-    let mut schedule = nominal(&job.schedule, job.created_at);
+fn in_force(world: &World, job: &Job, counted_from: i64) -> judge::Schedule {
+    let mut schedule = nominal(&job.schedule, counted_from);
     let by = job.schedule.jitter.map_or(0, |jitter| i64::try_from(jitter.by.as_millis()).unwrap_or(i64::MAX));
     if let Some(observance) = &job.schedule.observance {
         let taken = observance.calendars.iter().flat_map(|heeded| taken(world, &job.tenant, heeded)).collect();
@@ -106,10 +116,10 @@ fn joined(mut stretches: Vec<Range<i64>>) -> Vec<Range<i64>> {
 
 /// A schedule as it was asked for. Crons in the simulation are `*/n * * * *` in UTC: every n minutes of the hour. Only a
 /// schedule that its job was created with has `max_fires` there, so that it is known from when on they are counted.
-fn nominal(schedule: &Schedule, created_at: Moment) -> judge::Schedule {
+fn nominal(schedule: &Schedule, counted_from: i64) -> judge::Schedule {
     let end = schedule.end_at.map_or(i64::MAX, Moment::millis);
     let start = schedule.start_at.map_or(0, Moment::millis);
-    let at_most = schedule.max_fires.map(|fires| judge::AtMost { fires: fires.into(), from: created_at.millis() });
+    let at_most = schedule.max_fires.map(|fires| judge::AtMost { fires: fires.into(), from: counted_from });
     match &schedule.when {
         When::Now { at } | When::At { at } | When::After { at, .. } => judge::Schedule::Once(at.millis()),
         When::Every { seconds, from } => {

@@ -104,6 +104,8 @@ pub struct Told {
     pub behaviour: Behaviour,
     pub heads: Vec<Head>,
     pub versions: Vec<Version>,
+    /// From when on its fires are counted, once that is known.
+    pub counted_from: Option<i64>,
 }
 
 /// How the target of a job behaves.
@@ -257,7 +259,14 @@ impl World {
 
     /// Tells how the target of a job behaves, before the job exists.
     pub fn introduce(&self, tenant: &Tenant, job: JobId, number: u32, behaviour: Behaviour) {
-        let told = Told { number, tenant: tenant.clone(), behaviour, heads: Vec::new(), versions: Vec::new() };
+        let told = Told {
+            number,
+            tenant: tenant.clone(),
+            behaviour,
+            heads: Vec::new(),
+            versions: Vec::new(),
+            counted_from: None,
+        };
         self.seen().jobs.insert(job, told);
     }
 

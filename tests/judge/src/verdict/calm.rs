@@ -143,12 +143,20 @@ impl Verdict<'_> {
         self.account.calls.iter().filter(its).any(lasts)
     }
 
-    /// Whether calm alone had to do with it. What is the first after an outage is promised anew by each look at what that left behind.
+    /// Whether calm alone had to do with it. What is the first after an outage is promised anew by each look at what that left behind; and so is the
+    /// last that its record covers, where the straggler is looked at once that is due.
     fn is_of_calm(&self, cost: &Cost, calm: &Calm) -> bool {
         let is_after_another = || self.before(cost).is_some_and(|before| calm.span.contains(&before.instant));
         let created = self.job_of(cost).and_then(|job| job.versions.first()).map(|version| version.at);
         let is_of_its_whole_life = created.is_none_or(|created| calm.span.start <= created);
-        calm.span.contains(&cost.instant) && (is_of_its_whole_life || is_after_another())
+        let is_covered = || self.is_covered_from_before(cost, calm.span.start);
+        calm.span.contains(&cost.instant) && (is_of_its_whole_life || is_after_another()) && !is_covered()
+    }
+
+    /// Whether a record of an outage reaches as far as this occurrence.
+    fn is_covered_from_before(&self, cost: &Cost, calm: i64) -> bool {
+        let mut before = self.records.range((cost.job, i64::MIN, 0)..(cost.job, calm, 0));
+        before.any(|(_, record)| record.covers_until == Some(cost.instant))
     }
 
     fn job_of(&self, cost: &Cost) -> Option<&Job> {
