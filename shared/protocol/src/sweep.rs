@@ -72,8 +72,8 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
         Ok(bookmark) => bookmark,
         Err(fault) => return Swept { fault: Some(fault), ..Swept::default() },
     };
-    let swept_at = bookmark.cursor().swept_at;
-    if swept_at > Moment::EPOCH {
+    let Cursor { swept_at, hinted_to, .. } = *bookmark.cursor();
+    if hinted_to > Moment::EPOCH {
         ports.events().emit(&Event::Sweeping { behind: now.since(swept_at) });
     }
     if let Err(fault) = Box::pin(bookmark.say_when(ports)).await {
@@ -100,10 +100,9 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
 /// the oldest known. For a process whose queues died with the last one, and for an operator whose queue was purged.
 pub async fn forget_hints<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
     let Some(seen) = ports.store().get::<Cursor>(&Tenant::deployment(), shard).await? else { return Ok(()) };
-    let is_evidence = ports.me().exclusive_store && !seen.item.is_honest(ports.clock().now());
     let forgotten = seen.item.forgotten(first);
-    // Of a clock that was ahead, by which something may have been put off: the next pass has to see it.
-    let forgotten = if is_evidence { forgotten.doubted(seen.item.latest()) } else { forgotten };
+    // A clock that was ahead may have put something off: the pass has to see it that begins once the clock is right. Until then it looks right itself.
+    let forgotten = if ports.me().exclusive_store { forgotten.doubted(seen.item.latest()) } else { forgotten };
     // A conflict is a pass that ran meanwhile: it has hinted, and another forgetting is the caller's to ask for.
     let _put = ports.store().put(&Tenant::deployment(), shard, &forgotten, seen.guard()).await?;
     Ok(())

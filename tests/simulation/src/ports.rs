@@ -387,14 +387,12 @@ impl Port {
     fn witness_head(&self, head: &Head) {
         let now = self.world.sim().now();
         if let Head::Job(job) = head {
-            let Some(counted_from) = self.world.seen().jobs.get(&job.id).map(|told| witness::counted_from(told, job))
-            else {
-                return;
-            };
-            let head = witness::head(&self.world, job, counted_from, now);
+            let counting = self.world.seen().jobs.get(&job.id).map(|told| witness::counting(told, job));
+            let Some(counting) = counting else { return };
+            let head = witness::head(&self.world, job, counting.from, now);
             let mut seen = self.world.seen();
             let Some(told) = seen.jobs.get_mut(&job.id) else { return };
-            told.counted_from = Some(counted_from);
+            told.counting = Some(counting);
             // A payload or an epoch is no change of what is in force.
             let same = |last: &minutehand_judge::Head| {
                 (last.status, &last.schedule, last.catch_up) == (head.status, &head.schedule, head.catch_up)

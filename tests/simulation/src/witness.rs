@@ -16,13 +16,13 @@ use minutehand_domain::health::day::{Day, End, EndKey, Ends, How};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Job, Status};
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_domain::schedule::{Heeded, OnExcluded, Schedule, When};
+use minutehand_domain::schedule::{Heeded, OnExcluded, Schedule, Silence, When};
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::calendars::Calendars;
 use minutehand_io::store::{Bucket, Cursor, EndsOf, RunsOf, Store as _};
 use minutehand_judge as judge;
 
-use crate::world::{SKEW, Seen, Spent, Told, World};
+use crate::world::{Counting, SKEW, Seen, Spent, Told, World};
 
 /// How a job stands, in the judge's words.
 pub fn head(world: &World, job: &Job, counted_from: i64, now: i64) -> judge::Head {
@@ -34,13 +34,24 @@ pub fn head(world: &World, job: &Job, counted_from: i64, now: i64) -> judge::Hea
     judge::Head { since: now, decided, status, schedule, catch_up }
 }
 
-/// From when on the fires of a job are counted: since it was made; or, where that is of a clock that was ahead, since a repair has found so. That is the only
-/// change there of a schedule that has `max_fires`, and no resumption, which counts nothing anew.
-pub fn counted_from(told: &Told, job: &Job) -> i64 {
-    let known = told.counted_from.unwrap_or(job.created_at.millis());
-    let (since, is_of_a_change) =
-        (job.since.millis(), told.heads.last().is_some_and(|last| last.status == status(job)));
-    if is_of_a_change && since + 2 * SKEW < known { since } else { known }
+/// From when on the fires of a job are counted: since it was made; or, where that is of a clock that was ahead, since a repair has found so, which is all that
+/// changes there which of them is the last.
+pub fn counting(told: &Told, job: &Job) -> Counting {
+    let last = last_of(&job.schedule);
+    match told.counting {
+        Some(Counting { last: before, .. }) if before > last && last.is_some() => {
+            Counting { from: job.since.millis(), last }
+        }
+        Some(known) => Counting { last, ..known },
+        None => Counting { from: job.created_at.millis(), last },
+    }
+}
+
+fn last_of(schedule: &Schedule) -> Option<Moment> {
+    match schedule.silence_at(schedule.end_at.map_or(Moment::END, Moment::just_before)) {
+        Silence::UsedUp { last, .. } => Some(last),
+        _another_reason => None,
+    }
 }
 
 /// What a client can see of how a job stands.

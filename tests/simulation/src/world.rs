@@ -104,8 +104,14 @@ pub struct Told {
     pub behaviour: Behaviour,
     pub heads: Vec<Head>,
     pub versions: Vec<Version>,
-    /// From when on its fires are counted, once that is known.
-    pub counted_from: Option<i64>,
+    pub counting: Option<Counting>,
+}
+
+/// From when on the fires of a job are counted, and which is the last of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting {
+    pub from: i64,
+    pub last: Option<Moment>,
 }
 
 /// How the target of a job behaves.
@@ -259,14 +265,8 @@ impl World {
 
     /// Tells how the target of a job behaves, before the job exists.
     pub fn introduce(&self, tenant: &Tenant, job: JobId, number: u32, behaviour: Behaviour) {
-        let told = Told {
-            number,
-            tenant: tenant.clone(),
-            behaviour,
-            heads: Vec::new(),
-            versions: Vec::new(),
-            counted_from: None,
-        };
+        let told =
+            Told { number, tenant: tenant.clone(), behaviour, heads: Vec::new(), versions: Vec::new(), counting: None };
         self.seen().jobs.insert(job, told);
     }
 

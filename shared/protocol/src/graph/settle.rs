@@ -30,7 +30,7 @@ use crate::slots::{Place, places_of, release};
 
 /// What one settling writes: then its timer looks again, so that no call lasts for as long as a graph is large. What was done before
 /// is passed over and costs no step, so that each look comes further than the one before.
-const STEPS: u32 = 100;
+const STEPS: usize = 100;
 
 /// How far a settling came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +55,12 @@ pub(super) enum Due {
 pub(super) struct Work {
     pub tenant: Tenant,
     due: VecDeque<Due>,
-    steps: u32,
+    steps: usize,
     /// What was paid for: many ways may lead to one that was skipped, and each would lead on to all behind it.
     paid: BTreeSet<RunKey>,
     begun: BTreeSet<RunKey>,
+    /// Runs that are to be looked through: each that ends below one asks for that.
+    censuses: BTreeSet<RunKey>,
     /// Runs of tasks that were found there. Nothing is promised for one again: each look would leave one more timer at it.
     there: BTreeSet<RunKey>,
     /// Somebody whom an end concerns could not be told.
@@ -88,6 +90,7 @@ impl Work {
             steps: 0,
             paid: BTreeSet::new(),
             begun: BTreeSet::new(),
+            censuses: BTreeSet::new(),
             there: BTreeSet::new(),
             untold: false,
             unreadable: None,
@@ -99,7 +102,19 @@ impl Work {
     }
 
     pub(super) fn add(&mut self, due: Due) {
-        self.due.push_back(due);
+        let waits_already = matches!(due, Due::Census(key) if !self.censuses.insert(key));
+        if !waits_already {
+            self.due.push_back(due);
+        }
+    }
+
+    /// Stops runs below one that have tasks of their own, as many as one settling can, and looks through all below it behind that.
+    pub(super) fn stop_below(&mut self, parent: RunKey, inner: impl Iterator<Item = RunKey>) {
+        let before = self.due.len();
+        self.due.extend(inner.take(STEPS).map(|run| Due::Stop(run, Stop::Cancelled)));
+        if self.due.len() > before {
+            self.add(Due::Census(parent));
+        }
     }
 
     pub(super) fn found(&mut self, there: impl IntoIterator<Item = RunKey>) {
@@ -135,7 +150,10 @@ impl Work {
             match due {
                 Due::Settle(run) if self.paid.insert(run.key) => pay(ports, &run, &mut self).await?,
                 Due::Stop(key, word) => stop(ports, key, word, &mut self).await?,
-                Due::Census(key) => census(ports, key, &mut self).await?,
+                Due::Census(key) => {
+                    self.censuses.remove(&key);
+                    census(ports, key, &mut self).await?;
+                }
                 Due::Begin(key) if self.begun.insert(key) => begin(ports, key, &mut self).await?,
                 Due::Settle(_) | Due::Begin(_) => {}
             }

@@ -129,15 +129,16 @@ pub(super) async fn census<D: Ports>(ports: &D, key: RunKey, work: &mut Work) ->
         return Ok(());
     };
     let Some(stop) = tasks.stop else { return Ok(()) };
-    let there: Vec<RunKey> =
-        family.children().await?.iter().filter(|run| !run.is_finished()).map(|run| run.key).collect();
+    let shown: Vec<_> = family.children().await?.iter().map(|run| (run.key, shown(run))).collect();
     let tenant = &family.parent.item.tenant;
-    let ending = stream::iter(there).map(|run| end_or_ask(ports, tenant, run));
+    let ending = stream::iter(shown).map(|(run, shown)| async move {
+        match shown {
+            Some(found) => Ok(found),
+            None => end_or_ask(ports, tenant, run).await,
+        }
+    });
     let found: Vec<Found> = ending.buffer_unordered(AT_ONCE).try_collect().await?;
-    for inner in found.iter().filter_map(Found::inner) {
-        work.add(Due::Stop(inner, Stop::Cancelled));
-        work.add(Due::Census(key));
-    }
+    work.stop_below(key, found.iter().filter_map(Found::inner));
     if found.iter().any(|found| *found != Found::Over) {
         return Ok(());
     }
@@ -163,19 +164,24 @@ impl Found {
     }
 }
 
+/// What a run shows of itself; none where it is to be ended, or asked to.
+fn shown(run: &Run) -> Option<Found> {
+    match &run.state {
+        // In its `finally` it has ended before, or was stopped: only who asks for that stops that as well.
+        State::Waiting(Waiting::Tasks(Tasks { stop: None, phase: Phase::Main, .. })) => Some(Found::Inner(run.key)),
+        State::Waiting(Waiting::Tasks(_)) => Some(Found::Open),
+        State::Running(lease) if lease.cancelled => Some(Found::Open),
+        _ => run.is_finished().then_some(Found::Over),
+    }
+}
+
 /// Ends a run that has not begun, and asks one that runs to end.
 pub(super) async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Found, Fault> {
     loop {
         let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Found::Over) };
         let (guard, run) = (seen.guard(), seen.item);
-        match &run.state {
-            // In its `finally` it has ended before, or was stopped: only who asks for that stops that as well.
-            State::Waiting(Waiting::Tasks(Tasks { stop: None, phase: Phase::Main, .. })) => {
-                return Ok(Found::Inner(key));
-            }
-            State::Waiting(Waiting::Tasks(_)) => return Ok(Found::Open),
-            State::Running(lease) if lease.cancelled => return Ok(Found::Open),
-            _ => {}
+        if let Some(found) = shown(&run) {
+            return Ok(found);
         }
         let now = ports.clock().now();
         let found = |run: &Run| if run.is_finished() { Found::Over } else { Found::Open };

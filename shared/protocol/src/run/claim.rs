@@ -3,6 +3,8 @@
 //! Guard **claim's condition**: the run is put only as it was seen, or where none was; of any number of executors with
 //! any number of hints one gets through.
 
+use std::time::Duration;
+
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
@@ -15,9 +17,10 @@ use minutehand_domain::owner::{RunOwner, Undertaking};
 use minutehand_domain::pace;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::made_up::GivenUp;
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
+use minutehand_domain::run::{Event as RunEvent, Look, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::target::Target;
+use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_domain::trace::Sampling;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events as _};
@@ -44,6 +47,10 @@ use crate::run::sla::told_of;
 use crate::run::undertake::undertake;
 use crate::slots::release_if_over;
 use crate::timers::hinting;
+use crate::timers::promise::promise;
+
+/// How long behind its promise a look comes at most that is as good as promised already.
+const NOTICED: Duration = Duration::from_secs(60);
 
 /// A run that is ours until its lease ends, and what it is to carry out.
 #[derive(Clone, Debug)]
@@ -330,6 +337,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         Err(Refusal::Held { until }) if until.since(now) <= pace::HOLD => return Ok(Some(Claim::NotYet(until))),
         Err(refusal) => return Ok(Some(Claim::Dropped(dropped(refusal)))),
     };
+    let _left_to_the_sweep = Box::pin(promise_end_of_lease(ports, hint, &run, &next)).await?; // apart: few have waited
     let version = match write_claim(ports, hint, &owner, (&run, &next), guard, &places).await? {
         WrittenClaim::Held(version) => version,
         WrittenClaim::Ended => return Ok(Some(Claim::Dropped(Dropped::Ended))),
@@ -339,6 +347,35 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
     let hint = hint.clone();
     let claimed = ClaimedRun { run: next, ready, version, order, payload, material, prepared_at, hook, hint };
     Ok(Some(Claim::Mine(claimed)))
+}
+
+/// A look at the end of the lease, where the timer of what has waited for long stands far beyond that.
+pub(super) async fn promise_end_of_lease<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    run: &Run,
+    next: &Run,
+) -> Result<Option<Timer>, Fault> {
+    match next.lease() {
+        Some(lease) => promise_look_by(ports, told, run, lease.until).await,
+        None => Ok(None),
+    }
+}
+
+/// A look at that time, where the next one would be much later: the hint may die with its process, which has begun to change the run, and nobody else would
+/// meet it before.
+pub(super) async fn promise_look_by<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    run: &Run,
+    at: Moment,
+) -> Result<Option<Timer>, Fault> {
+    let now = ports.clock().now();
+    let Look::Claimable { since } = run.inspect_overdue(now, ports.me()) else { return Ok(None) };
+    if pace::next_inspection(since, now) <= at + NOTICED {
+        return Ok(None);
+    }
+    promise(ports, &run.tenant, TimerKey::run(run.key, at), told.stamp.generation).await.map(Some)
 }
 
 /// What came of a claim.

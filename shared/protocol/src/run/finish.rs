@@ -105,6 +105,9 @@ pub async fn record<D: Ports>(
                 if run.fence > fence || matches!(refusal, Refusal::Fenced { .. }) {
                     ports.events().emit(&Event::Prevented { by: Layer::Fence });
                 }
+                if run.fence == fence {
+                    settle_what_stands(ports, &run, behind).await?;
+                }
                 return Ok(Finished::Refused(refusal));
             }
         };
@@ -135,6 +138,15 @@ pub async fn record<D: Ports>(
             Put::Conflict(None) => return Ok(Finished::Refused(Refusal::NotHeld)),
         }
     }
+}
+
+/// A run that has ended in this attempt: its end may have been written a moment ago, by a try that was told of a fault behind that. What it owes is paid now;
+/// its timer may be an hour away.
+async fn settle_what_stands<D: Ports>(ports: &D, run: &Run, behind: Option<&Hint>) -> Result<(), Fault> {
+    if run.is_finished() && settle(ports, run).await? == Settled::Paid && let_go(ports, run).await? {
+        erase_behind(ports, behind, None).await?;
+    }
+    Ok(())
 }
 
 /// Rule **nudge**, of an end that somebody elsewhere tells of: no message stands behind it, and its timer stands where its lease would have

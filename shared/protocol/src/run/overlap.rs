@@ -70,13 +70,14 @@ pub(super) async fn press<D: Ports>(
     Ok(NotIn::Dropped(Dropped::AwaitsSlot))
 }
 
-/// Asks those to end for whose place the run waits, unless somebody has asked them before; or the run waits no more, since it was cancelled
+/// Asks those to end for whose place the run waits, unless somebody has asked them before, or they end already: in its `finally` one would be stopped that
+/// cleans up; or the run waits no more, since it was cancelled
 /// while whoever asks was asleep.
 async fn replace<D: Ports>(ports: &D, run: &Run, others: &[RunKey]) -> Result<(), Fault> {
     for other in others {
         let seen = ports.store().get::<Run>(&run.tenant, run.key).await?;
         let still_waits = seen.is_some_and(|seen| waits_since(&seen.item).is_some());
-        if still_waits && !is_asked(ports, &run.tenant, *other).await? {
+        if still_waits && !is_asked_or_ending(ports, &run.tenant, *other).await? {
             let note = format!("run {} of its job has come", run.key);
             let _it_may_be_over = cancel_with(ports, &run.tenant, *other, &By::overlap(), Some(&note)).await?;
         }
@@ -84,9 +85,10 @@ async fn replace<D: Ports>(ports: &D, run: &Run, others: &[RunKey]) -> Result<()
     Ok(())
 }
 
-async fn is_asked<D: Ports>(ports: &D, tenant: &Tenant, other: RunKey) -> Result<bool, Fault> {
+async fn is_asked_or_ending<D: Ports>(ports: &D, tenant: &Tenant, other: RunKey) -> Result<bool, Fault> {
     let seen = ports.store().get::<Run>(tenant, other).await?;
-    Ok(seen.is_some_and(|seen| seen.item.is_finished() || seen.item.cancel.is_some()))
+    let is_asked_or_ending = |run: &Run| run.is_finished() || run.cancel.is_some() || run.is_ending();
+    Ok(seen.is_some_and(|seen| is_asked_or_ending(&seen.item)))
 }
 
 /// Writes that the run does not begin, and erases its timer. One that has not waited holds nothing.

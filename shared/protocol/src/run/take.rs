@@ -20,9 +20,8 @@ use minutehand_domain::pool::{HandlerName, Offer, PoolId, PoolName, WorkerName, 
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::lease_id::lease_token;
 use minutehand_domain::run::logbook::Checkpoint;
-use minutehand_domain::run::{Event as RunEvent, Look, Refusal, Run, State, Taker, Waiting};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Taker, Waiting};
 use minutehand_domain::target::WorkerTarget;
-use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _, Layer};
@@ -30,14 +29,13 @@ use minutehand_io::store::{Guard, Line, OfferKey, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{
-    Dropped, Reading, Ready, WrittenClaim, claimed, entered, erase_what_is_left, payload, quota_of_pulled, read,
-    write_claim,
+    Dropped, Reading, Ready, WrittenClaim, claimed, entered, erase_what_is_left, payload, promise_end_of_lease,
+    quota_of_pulled, read, write_claim,
 };
 use super::entry::{Entered, Entrant, NotIn};
 use super::lease::LeaseId;
 use super::offer::{have_room, shared_places};
 use crate::timers::hinting::hint;
-use crate::timers::promise::promise;
 
 /// Offers that one look reads of a line at least: some may be over, taken, or for handlers that the asker does not know.
 const PAGE: usize = 100;
@@ -57,9 +55,6 @@ const LOOKS: u32 = 16;
 const SOME: Duration = Duration::from_secs(2);
 /// And one that has nothing: what lies there may all have to wait for others, and whoever answers requests may be killed after 29 s.
 const NONE: Duration = Duration::from_secs(5);
-
-/// How long after the end of its lease a run of a dead worker is looked at.
-const NOTICED: Duration = Duration::from_secs(60);
 
 /// A request for something to do.
 #[derive(Clone, Debug)]
@@ -365,7 +360,7 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
             return Ok(Claimed::NotToBeHad);
         }
     };
-    let looked_at = promise_end_of_lease(ports, told, &run, &next).await?;
+    let looked_at = promise_end_of_lease(ports, told, &run, &next).await?.map(|timer| Hint::of(&timer));
     let writing = write_claim(ports, told, &owner, (&run, &next), guard, &places);
     let withdrawing = withdraw(ports, &told.tenant, offer);
     // What takes more than one write is over before its offer goes: nobody would look for what dies between them.
@@ -395,19 +390,6 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
 /// Somebody has it, or had: it would have been done twice.
 fn prevented<D: Ports>(ports: &D) {
     ports.events().emit(&Event::Prevented { by: Layer::Claim });
-}
-
-/// A look at the end of the lease, where the timer of what has waited for long stands far beyond that.
-async fn promise_end_of_lease<D: Ports>(ports: &D, told: &Hint, run: &Run, next: &Run) -> Result<Option<Hint>, Fault> {
-    let now = ports.clock().now();
-    let (Look::Claimable { since }, Some(lease)) = (run.inspect_overdue(now, ports.me()), next.lease()) else {
-        return Ok(None);
-    };
-    if pace::next_inspection(since, now) <= lease.until + NOTICED {
-        return Ok(None);
-    }
-    let key = TimerKey::run(run.key, lease.until);
-    promise(ports, &run.tenant, key, told.stamp.generation).await.map(|timer| Some(Hint::of(&timer)))
 }
 
 /// Takes an offer out of its line.

@@ -13,14 +13,15 @@ use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Claim, Dropped, Reading, Ready, dropped, erase_what_is_left, payload};
+use super::claim::{Claim, Dropped, Reading, Ready, dropped, erase_what_is_left, payload, promise_look_by};
 use super::entry::{Entered, Entrant, Needs, NotIn, enter, leave_all_lines, leave_lines};
 use super::lateness::in_turn;
 use crate::bodies;
+use crate::graph::settle::Settled;
 use crate::graph::stop::tell_of_its_end;
 use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
 use crate::slots::release_if_over;
-use crate::timers::promise::promise_task;
+use crate::timers::promise::{erase, promise_task};
 
 /// None where the reading is stale: read again.
 pub(super) async fn undertake<D: Ports>(
@@ -152,6 +153,7 @@ async fn begin<D: Ports>(
         Err(NotIn::Stale) => return Ok(None),
         Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),
     };
+    let look = Box::pin(promise_look_by(ports, hint, &run, ports.clock().now())).await?; // apart: few have waited
     let seen = match unfold(ports, (run.clone(), guard), unfolding).await? {
         Ok(Some(seen)) => seen,
         Ok(None) => {
@@ -164,6 +166,8 @@ async fn begin<D: Ports>(
     if graph.each.is_none() {
         tell_of_its_end(ports, &seen.item, unfolding.1).await;
     }
-    let _its_look_does_the_rest = begin_below(ports, seen).await?;
+    if let (Settled::Paid, Some(look)) = (begin_below(ports, seen).await?, look) {
+        erase(ports, &look).await?;
+    }
     Ok(Some(Claim::Dropped(Dropped::Begun)))
 }

@@ -117,6 +117,31 @@ fn a_call_behind_a_slow_hook_takes_what_its_secret_says_then_or_is_handed_back()
     assert_eq!(stage.state(60), "succeeded");
 }
 
+/// A process has read a secret for one call, and three seconds later claims another call that names it, behind a hook that takes two: nobody can read
+/// what the secret says by then.
+///
+/// Removed (`material-lasts-a-second`): what was read before the claim lasts for three seconds. The second was called at 65, with what the secret had
+/// said at 60.
+#[test]
+fn behind_a_hook_what_a_secret_said_five_seconds_ago_is_not_used() {
+    let asks = Some((Telling { takes: 2_000, ..Telling::LETS }, OnError::Fail));
+    let wish = |at| Wish { secret: Some(Called::Target), asks, ..Wish::once(at) };
+    let first = Stage::new(wish(60), [Line { nth: 2, ..fails_before("executor", "secret") }]);
+    let second = first.beside(wish(63));
+    first.lose_hints(0..300);
+    first.keep_secret(0);
+    for stage in [&first, &second] {
+        stage.create(0, "creator");
+    }
+    first.play_to(10);
+
+    let batch = first.execute_batch(60, "executor", &[first.hint(60), second.hint(63)], 900);
+    first.play_to(120);
+
+    assert_eq!(batch.given()[1], Handled::Done(Executed::GaveUp));
+    assert_eq!((first.starts(), second.starts()), (vec![(60, 62)], vec![]));
+}
+
 /// The executor must go away while it asks a hook whether to call.
 ///
 /// Removed (`left-before-the-call`): the run is handed back as if it had been called, which one that may run once does not survive.
@@ -349,4 +374,21 @@ fn the_hint_of_a_dead_executor_comes_back_when_its_lease_is_over() {
 
     assert_eq!(stage.starts(), [(60, 60), (60, 210)]);
     assert_eq!(stage.state(60), "succeeded");
+}
+
+/// A run has waited for hours, so that its looks are an hour apart, and the executor that claims it dies: on one machine its hint dies with it.
+///
+/// Removed (`claim-promises-a-look`): nothing is promised for the end of the lease. Nobody looked before the next full hour.
+#[test]
+fn a_run_that_waited_for_hours_is_missed_soon_when_its_executor_dies() {
+    let stage = Stage::new(Wish::once(60), [dies_after("dying", "put_run")]);
+    stage.lose_hints(0..12_000);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..13_000);
+    stage.play_to(10);
+
+    stage.execute(12_001, "dying", &stage.hint(60)); // for a minute and a half
+    stage.play_to(12_200);
+
+    assert_eq!(stage.starts().len(), 1, "{:?}", stage.timers());
 }

@@ -115,6 +115,28 @@ fn what_a_clock_that_was_ahead_put_off_is_looked_at_when_it_is_right() {
     }
 }
 
+/// One machine's clock is a day ahead while a pass puts a run off; then there is a repair by that clock, and later it is set right.
+///
+/// Removed (`forgets-no-clock-that-was-ahead`): a repair forgets with the hints when the last pass was. The run waited for a day. Seed 5000104802 met it.
+#[test]
+fn a_repair_by_a_clock_that_is_ahead_hides_nothing_of_it() {
+    let stage = Stage::on(Setting { exclusive_store: true, ..Setting::plain() }, Wish::on_demand(), []);
+    stage.lose_hints(0..100);
+    stage.create(0, "creator");
+    stage.ask(5, "client");
+    stage.sweep(10, "sweeper");
+    stage.set_clocks(55, DAY);
+    stage.sweep(60, "ahead");
+    stage.repair(70, "repairer");
+    stage.set_clocks(90, 0);
+    stage.sweep_each_minute(120..600);
+
+    stage.play_to(590);
+
+    assert_eq!(stage.starts().len(), 1, "{:?}", stage.timers());
+    assert_eq!(stage.judge(), []);
+}
+
 /// One machine's clock is two days ahead: by it these days are an outage, and one record speaks for them. The clock is set right beneath the
 /// process, or for the next one; later all hints of one pass are lost. What had been hinted when the clock was set, five minutes ahead, has records
 /// of its own, and is passed over. Of the job of each second that clock has seen more runs than a repair reads; the last one has runs of an

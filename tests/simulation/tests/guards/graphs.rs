@@ -6,10 +6,13 @@ use minutehand_domain::run::{TaskPlace, Word};
 use minutehand_domain::schedule::Plan as When;
 use minutehand_judge::graph::{Does, Each, Flow, Given, On, Over, Policy, Rule, Step, Tolerate, When as Condition};
 use minutehand_protocol::graph::judge::Resumed;
+use minutehand_protocol::run::cancel::Cancelled;
 use minutehand_protocol::workflow::delete::Deleted;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
-use minutehand_simulation::stage::{Wish, dies_after, dies_before, every, moment, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{
+    Wish, dies_after, dies_before, every, fails_before, moment, sleeps_after, sleeps_before,
+};
 
 const DAY: i64 = 86_400_000;
 
@@ -78,6 +81,23 @@ fn what_a_dead_executors_task_owes_is_paid_by_whoever_finds_it_over() {
     assert_eq!(stage.judge(), []);
 }
 
+/// The end of a task is written, and paying what it owes meets a fault; its executor tries again, and is told that the run is over. Its timer is where its lease
+/// would have ended.
+///
+/// Removed (`settles-what-stands`): what is over already is left to its timer. The second task began ten minutes later.
+#[test]
+fn what_an_end_owes_is_paid_at_once_behind_a_fault() {
+    let long = Step { timeout: Some(600_000), ..slow(45, &[]) };
+    let stage = Graphs::new([flow([long, call(&[0])])], [fails_before("executor", "update")]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+
+    stage.play_to(75);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.judge(), []);
+}
+
 /// Rule **nudge**: who cancels a run dies once he has; its look was promised before.
 ///
 /// Removed: nothing is promised. The run's own look came a quarter of an hour later.
@@ -93,6 +113,42 @@ fn a_run_is_stopped_though_who_cancelled_it_died() {
 
     assert_eq!(stage.status(run.given()), "cancelled");
     assert_eq!(stage.judge(), []);
+}
+
+/// The word is written, and what is to follow at once meets a fault.
+///
+/// Removed once, by hand: the fault is told to whoever cancels. The word was said again, and stopped the `finally` that had begun meanwhile.
+#[test]
+fn a_cancel_that_stands_is_answered_so() {
+    let cleanup = slow(20, &[]);
+    let graph = with_finally(flow([question()]), [cleanup]);
+    let stage = Graphs::new([graph], [fails_before("canceller", "list")]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(190);
+
+    let cancelled = stage.cancel(200, "canceller", run.given());
+    stage.play_to(300);
+
+    assert!(matches!(cancelled.given(), Cancelled::Done(_)));
+    assert_eq!(stage.status(run.given()), "cancelled");
+    assert_eq!(stage.judge(), []);
+}
+
+/// A run whose tasks are over is in its `finally` when the next one of its job comes, which is to replace it.
+///
+/// Removed (`overlap-leaves-finally`): one that ends already is asked to. Its `finally` was stopped, and the run that had done all of its work was cancelled.
+#[test]
+fn a_newer_run_stops_no_finally() {
+    let graph = with_finally(flow([call(&[])]), [slow(20, &[])]);
+    let stage = Graphs::new([graph], []);
+    let job = stage.beside(Wish { overlap: Overlap::CancelPrevious, ..Wish::every(15, 15) });
+    job.create(0, "creator");
+    stage.sweep_each_minute(0..900);
+
+    stage.play_to(50);
+
+    assert_eq!(job.state(15), "succeeded");
 }
 
 /// Rule **nudge**, of a verdict: nothing else looks at a failure that is held.
@@ -706,6 +762,27 @@ fn what_is_skipped_is_settled_once_however_many_ways_lead_to_it() {
     let steps = stage.steps() - before;
     assert!(steps < 2_000, "{steps} steps");
     assert_eq!(stage.status(run.given()), "failed");
+}
+
+/// Ninety workflows below one are stopped with it.
+///
+/// Removed (`stopped-below-in-one-go`): each of them that is stopped has all of them looked through again. That took more than a hundred times as many steps,
+/// and memory for each; ten thousand, which there may be, exhausted it.
+#[test]
+fn a_run_of_many_workflows_is_stopped_by_looking_at_each_a_few_times() {
+    let stage = Graphs::new([flow([branches(90, None, inner(1, &[]))]), flow([question()])], []);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(190);
+    let before = stage.steps();
+
+    stage.cancel(200, "canceller", run.given());
+    stage.play_to(230);
+
+    let steps = stage.steps() - before;
+    assert_eq!(stage.status(run.given()), "cancelled");
+    assert!(steps < 20_000, "{steps} steps");
+    assert_eq!(stage.judge(), []);
 }
 
 fn with_finally(flow: Flow, finally: impl IntoIterator<Item = Step>) -> Flow {
