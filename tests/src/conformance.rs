@@ -86,6 +86,7 @@ macro_rules! store_facts {
             graphs::{
                 of_64_tasks_that_end_at_once_one_closes_the_last_edge_of_their_join,
                 of_64_runs_as_many_have_a_place_as_their_workflow_has,
+                the_items_of_a_wide_slot_are_listed_with_their_numbers,
             }
             digests::{
                 of_ends_that_are_told_while_a_digest_is_closed_it_says_just_those_that_came_before,

@@ -173,7 +173,10 @@ pub(crate) async fn delete<D: Ports>(
         | Changed::AsItWas(_)
         | Changed::Refused(_, _)
         | Changed::NotHeeded(_)
-        | Changed::NotToFollow(_) => Ok(StatusCode::NO_CONTENT),
+        | Changed::NotToFollow(_) => {
+            app.meters.note_end(caller.tenant());
+            Ok(StatusCode::NO_CONTENT)
+        }
         Changed::NotFound => Err(Problem::no_job()),
     }
 }

@@ -1,13 +1,15 @@
 //! Meters: how much of its quota a tenant has used, as far as this process knows.
 //!
 //! Quotas are enforced at admission, and the hot path pays nothing. Requests and one-time runs are counted in buckets of
-//! this process; jobs and the rates of their schedules are counted in the table when needed, and the count is kept current
-//! here until the next. So another process may admit a little more, never for longer than [`COUNT_AGAIN`].
+//! this process; jobs and the rates of their schedules are counted in the table when needed, one count of a tenant at a time, and
+//! the count is kept current here until the next. So another process may admit a little more, never for longer than
+//! [`COUNT_AGAIN`], and what it deletes makes room here within [`COUNT_WHEN_FULL`].
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Job, Status};
@@ -27,8 +29,12 @@ use crate::problem::Problem;
 const READ_AGAIN: Duration = Duration::from_secs(5);
 /// Jobs are counted again after this long.
 const COUNT_AGAIN: Duration = Duration::from_secs(60);
-/// Jobs are counted again after this long when the last count was at the limit: jobs end by themselves.
-const COUNT_WHEN_FULL: Duration = Duration::from_secs(1);
+/// Jobs are counted again after this long when the last count was at the limit: another process may have deleted some. A count reads every job,
+/// and a client that is refused may ask again at once.
+const COUNT_WHEN_FULL: Duration = Duration::from_secs(30);
+/// The same where the count may say too much, as far as this process knows: a job has ended by itself or was deleted here, or one that was let in
+/// was perhaps not made.
+const COUNT_WHEN_CHANGED: Duration = Duration::from_secs(1);
 /// Tenants kept at a time. Beyond that all are dropped, which gives each a fresh bucket, once.
 const TENANTS: usize = 10_000;
 /// `Retry-After` where only the end of other jobs can help.
@@ -44,19 +50,29 @@ struct Meter {
     requests: Bucket,
     runs: Bucket,
     count: Option<Count>,
+    /// How often this process has let in more, or has seen a job deleted.
+    changes: u64,
+    counting: Arc<Counting>,
 }
+
+/// Held by the one request that counts. When the last count failed, and of what.
+type Counting = tokio::sync::Mutex<Option<(Moment, Fault)>>;
 
 /// A tenant's jobs that can still fire, and the rate of their schedules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Load {
     jobs: u32,
     fires_per_minute: f64,
+    /// From when on the first of these jobs has nothing left to start, as far as that is known.
+    next_end: Option<Moment>,
 }
 
 #[derive(Clone, Copy)]
 struct Count {
     load: Load,
     at: Moment,
+    /// The meter's, when it began.
+    changes: u64,
 }
 
 impl Meters {
@@ -101,6 +117,7 @@ impl Meters {
             jobs: u32::from(instead_of.is_none()),
             fires_per_minute: schedule.fires_per_minute(now)
                 - instead_of.map_or(0.0, |schedule| schedule.fires_per_minute(now)),
+            next_end: end_of(schedule, now),
         };
         if !schedule.is_recurring() {
             self.admit_run(ports, tenant).await?;
@@ -108,8 +125,13 @@ impl Meters {
         if let Some(admitted) = self.admit_by_count(tenant, more, &limits, now) {
             return admitted;
         }
-        let counted = Count { load: count(ports, tenant, now).await?, at: ports.clock().now() };
-        self.admit_by(counted, now, tenant, more, &limits)
+        let counting = count(ports, tenant).boxed(); // apart: few have to count
+        self.admit_counting(tenant, more, &limits, || ports.clock().now(), counting).await
+    }
+
+    /// Notes that a job was deleted here: there may be room for another.
+    pub(crate) fn note_end(&self, tenant: &Tenant) {
+        self.with(tenant, |meter| meter.changes += 1);
     }
 
     /// Puts a new quota in force in this process at once.
@@ -124,12 +146,42 @@ impl Meters {
             match count.load.with(more, limits) {
                 Ok(load) => {
                     count.load = load;
+                    meter.changes += u64::from(more.is_more());
                     Some(Ok(()))
                 }
-                Err(full) if now.is_within(COUNT_WHEN_FULL, count.at) => Some(Err(full)),
+                Err(full) if now.is_within(count.refuses_for(meter.changes, now), count.at) => Some(Err(full)),
                 Err(_) => None,
             }
         })
+    }
+
+    /// Decides by a count, unless another request has counted while this one waited for its turn: a batch creates 64 jobs at once, each count asks 64
+    /// partitions at once, and a function has 1,024 files. A count that fails has failed for every request that waited for it.
+    async fn admit_counting(
+        &self,
+        tenant: &Tenant,
+        more: Load,
+        limits: &Limits,
+        now: impl Fn() -> Moment,
+        count: impl Future<Output = Result<Load, Fault>>,
+    ) -> Result<(), Problem> {
+        let (asked, counting) = (now(), self.with(tenant, |meter| Arc::clone(&meter.counting)));
+        let mut failed = counting.lock().await;
+        let begun = now();
+        if let Some(admitted) = self.admit_by_count(tenant, more, limits, begun) {
+            return admitted;
+        }
+        if let Some((_, fault)) = failed.as_ref().filter(|(at, _)| *at >= asked) {
+            return Err(fault.clone().into());
+        }
+        let changes = self.with(tenant, |meter| meter.changes);
+        match count.await {
+            Ok(load) => self.admit_by(Count { load, at: now(), changes }, begun, tenant, more, limits),
+            Err(fault) => {
+                *failed = Some((now(), fault.clone()));
+                Err(fault.into())
+            }
+        }
     }
 
     /// Decides by what was just counted from `begun` on, or by what others have counted since: that includes jobs admitted meanwhile that this count
@@ -143,9 +195,10 @@ impl Meters {
         limits: &Limits,
     ) -> Result<(), Problem> {
         self.with(tenant, |meter| {
-            let meanwhile = |count: &Count| (begun..=counted.at + COUNT_WHEN_FULL).contains(&count.at);
+            let meanwhile = |count: &Count| (begun..=counted.at + COUNT_WHEN_CHANGED).contains(&count.at);
             let mut count = meter.count.filter(meanwhile).unwrap_or(counted);
             let admitted = count.load.with(more, limits).map(|load| count.load = load);
+            meter.changes += u64::from(admitted.is_ok() && more.is_more());
             meter.count = Some(count);
             admitted
         })
@@ -178,7 +231,11 @@ impl Meters {
 impl Load {
     /// This load and `more`, if the limits allow it.
     fn with(self, more: Self, limits: &Limits) -> Result<Self, Problem> {
-        let sum = Self { jobs: self.jobs + more.jobs, fires_per_minute: self.fires_per_minute + more.fires_per_minute };
+        let sum = Self {
+            jobs: self.jobs + more.jobs,
+            fires_per_minute: self.fires_per_minute + more.fires_per_minute,
+            next_end: sooner(self.next_end, more.next_end),
+        };
         if let Some(most) = limits.max_jobs.filter(|most| more.jobs > 0 && sum.jobs > *most) {
             return Err(Problem::over_quota(
                 Over::Jobs,
@@ -194,16 +251,29 @@ impl Load {
         }
         Ok(sum)
     }
+
+    fn is_more(self) -> bool {
+        self.jobs > 0 || self.fires_per_minute > 0.0
+    }
+}
+
+impl Count {
+    /// For how long it refuses, where it is full: less where it may say too much.
+    fn refuses_for(&self, changes: u64, now: Moment) -> Duration {
+        let has_ended = self.load.next_end.is_some_and(|end| end <= now);
+        if has_ended || changes != self.changes { COUNT_WHEN_CHANGED } else { COUNT_WHEN_FULL }
+    }
 }
 
 /// All the tenant's jobs that can still fire.
-async fn count<D: Ports>(ports: &D, tenant: &Tenant, now: Moment) -> Result<Load, Fault> {
-    let (mut load, mut after) = (Load::default(), None);
+async fn count<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Load, Fault> {
+    let (now, mut load, mut after) = (ports.clock().now(), Load::default(), None);
     loop {
         let page = jobs_of(ports, tenant, after, PAGE).await?;
         for job in page.iter().filter(|job| can_still_fire(job, now)) {
             load.jobs += 1;
             load.fires_per_minute += job.schedule.fires_per_minute(now);
+            load.next_end = sooner(load.next_end, end_of(&job.schedule, now));
         }
         after = page.last().map(|job| job.id);
         if page.len() < PAGE {
@@ -216,14 +286,33 @@ fn can_still_fire(job: &Job, now: Moment) -> bool {
     job.status != Status::Cancelled && !job.is_completed(now)
 }
 
+/// From when on nothing is left of a schedule to start. Known only where its next fire is its last.
+fn end_of(schedule: &Schedule, now: Moment) -> Option<Moment> {
+    let next = schedule.next_after(now.just_before())?;
+    schedule.next_after(next).is_none().then(|| next.just_after())
+}
+
+fn sooner(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
+    one.into_iter().chain(other).min()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures_util::future::join_all;
+    use tokio::task::yield_now;
+
     use super::*;
+
+    const NOW: Moment = Moment::from_secs(1_800_000_000);
+    const NONE: Load = Load { jobs: 0, fires_per_minute: 0.0, next_end: None };
+    const ONE: Load = Load { jobs: 1, ..NONE };
 
     #[test]
     fn a_load_grows_up_to_its_limits() {
         let limits = Limits { max_jobs: Some(2), max_fires_per_minute: Some(60), ..Limits::default() };
-        let (one, each_second) = (Load { jobs: 1, fires_per_minute: 0.0 }, Load { jobs: 1, fires_per_minute: 60.0 });
+        let (one, each_second) = (ONE, Load { fires_per_minute: 60.0, ..ONE });
 
         assert!(one.with(one, &limits).is_ok() && one.with(each_second, &limits).is_ok());
         assert!(each_second.with(each_second, &limits).is_err(), "120 fires");
@@ -233,15 +322,14 @@ mod tests {
     /// Removed: what a clock counted that was ahead is fresh until that time has come. A full quota stayed full for an hour, whatever was deleted.
     #[test]
     fn what_a_clock_counted_that_was_ahead_is_counted_again() {
-        let (meters, tenant, now) = (Meters::default(), Tenant::deployment(), Moment::from_secs(1_800_000_000));
+        let (meters, tenant) = (Meters::default(), Tenant::deployment());
         let limits = Limits { max_jobs: Some(1), ..Limits::default() };
-        let one = Load { jobs: 1, fires_per_minute: 0.0 };
-        let counted = |at| meters.with(&tenant, |meter| meter.count = Some(Count { load: one, at }));
-        let decided = || meters.admit_by_count(&tenant, one, &limits, now);
+        let counted = |at| meters.with(&tenant, |meter| meter.count = Some(Count { load: ONE, at, changes: 0 }));
+        let decided = || meters.admit_by_count(&tenant, ONE, &limits, NOW);
 
-        counted(now);
+        counted(NOW);
         assert!(decided().is_some_and(|admitted| admitted.is_err()), "just counted, and full");
-        counted(now + Duration::from_secs(3600));
+        counted(NOW + Duration::from_secs(3600));
         assert!(decided().is_none(), "to be counted");
     }
 
@@ -249,11 +337,10 @@ mod tests {
     /// for longer than a second was admitted.
     #[test]
     fn a_full_quota_that_was_counted_meanwhile_admits_nobody_whose_own_count_took_longer() {
-        let (meters, tenant, begun) = (Meters::default(), Tenant::deployment(), Moment::from_secs(1_800_000_000));
+        let (meters, tenant) = (Meters::default(), Tenant::deployment());
         let limits = Limits { max_jobs: Some(2), ..Limits::default() };
-        let (one, none) = (Load { jobs: 1, fires_per_minute: 0.0 }, Load::default());
-        let counted = |after| Count { load: none, at: begun + Duration::from_millis(after) };
-        let admitted = |after| meters.admit_by(counted(after), begun, &tenant, one, &limits).is_ok();
+        let counted = |after| Count { load: NONE, at: NOW + Duration::from_millis(after), changes: 0 };
+        let admitted = |after| meters.admit_by(counted(after), NOW, &tenant, ONE, &limits).is_ok();
 
         assert_eq!([1_200, 1_500, 2_500, 9_000].map(admitted), [true, true, false, false]);
     }
@@ -261,8 +348,63 @@ mod tests {
     #[test]
     fn a_change_that_adds_nothing_passes_a_full_quota() {
         let limits = Limits { max_jobs: Some(1), max_fires_per_minute: Some(1), ..Limits::default() };
-        let over = Load { jobs: 5, fires_per_minute: 100.0 };
+        let over = Load { jobs: 5, fires_per_minute: 100.0, ..NONE };
 
-        assert!(over.with(Load { jobs: 0, fires_per_minute: -10.0 }, &limits).is_ok());
+        assert!(over.with(Load { fires_per_minute: -10.0, ..NONE }, &limits).is_ok());
+    }
+
+    /// Removed: one counts at a time. Each of the 64 counted, which on DynamoDB is 4,096 requests at once.
+    #[tokio::test]
+    async fn of_64_that_come_at_once_one_counts_and_the_others_go_by_that() {
+        let (meters, tenant, counts) = (Meters::default(), Tenant::deployment(), AtomicU32::new(0));
+        let limits = Limits { max_jobs: Some(5), ..Limits::default() };
+        let count = async || {
+            counts.fetch_add(1, Ordering::Relaxed);
+            yield_now().await;
+            Ok::<_, Fault>(NONE)
+        };
+
+        let admitting = (0..64).map(|_| meters.admit_counting(&tenant, ONE, &limits, || NOW, count()));
+        let admitted = join_all(admitting).await.into_iter().flatten().count();
+
+        assert_eq!((counts.load(Ordering::Relaxed), admitted), (1, 5));
+    }
+
+    /// Removed: a count has failed for every request that waited for it. Each counted in its turn, and waited as long for a table that was away.
+    #[tokio::test]
+    async fn of_64_that_come_at_once_all_fail_by_one_count_and_the_next_counts_anew() {
+        let (meters, tenant, counts) = (Meters::default(), Tenant::deployment(), AtomicU32::new(0));
+        let limits = Limits { max_jobs: Some(5), ..Limits::default() };
+        let count = async || {
+            counts.fetch_add(1, Ordering::Relaxed);
+            yield_now().await;
+            Err::<Load, _>(Fault::unavailable("store", "it is away"))
+        };
+
+        let admitting = (0..64).map(|_| meters.admit_counting(&tenant, ONE, &limits, || NOW, count()));
+        let failed = join_all(admitting).await.into_iter().filter(Result::is_err).count();
+        let later = NOW.just_after();
+        let next = meters.admit_counting(&tenant, ONE, &limits, || later, async { Ok(NONE) }).await;
+
+        assert_eq!((counts.load(Ordering::Relaxed), failed, next.is_ok()), (1, 64, true));
+    }
+
+    /// Removed: a count that may say too much refuses for a second and no longer. What had ended by itself, or was deleted here, kept its room for
+    /// half a minute.
+    #[test]
+    fn a_full_quota_is_counted_again_soon_where_something_has_changed_and_else_in_half_a_minute() {
+        let (meters, tenant) = (Meters::default(), Tenant::deployment());
+        let limits = Limits { max_jobs: Some(1), ..Limits::default() };
+        let after = |millis| NOW + Duration::from_millis(millis);
+        let is_counted_again = |millis| meters.admit_by_count(&tenant, ONE, &limits, after(millis)).is_none();
+        let counted = |load| meters.with(&tenant, |meter| meter.count = Some(Count { load, at: NOW, changes: 0 }));
+
+        counted(ONE);
+        assert_eq!([1_000, 29_999, 30_000].map(is_counted_again), [false, false, true], "nothing has changed");
+        counted(Load { next_end: Some(after(5_000)), ..ONE });
+        assert_eq!([4_999, 5_000].map(is_counted_again), [false, true], "one ends by itself");
+        counted(ONE);
+        meters.note_end(&tenant);
+        assert_eq!([999, 1_000].map(is_counted_again), [false, true], "one was deleted");
     }
 }

@@ -116,7 +116,9 @@ pub(crate) async fn delete<D: Ports>(
         Deleted::Open(_) | Deleted::NotFound => false,
     };
     let deed = (Deed::DeleteWorkflow, &*id.to_string());
-    match acting.on_record_as(ports, caller.tenant(), deed, deleting, is_done).await? {
+    let deleted = acting.on_record_as(ports, caller.tenant(), deed, deleting, is_done).await?;
+    app.meters.note_end(caller.tenant());
+    match deleted {
         Deleted::Done => Ok(StatusCode::NO_CONTENT),
         Deleted::NotYet if deletion.cancel_runs => Err(Problem::new(
             Kind::Unavailable,

@@ -10,8 +10,8 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::{Allowance, Pass, Swept, sweep};
 
-/// Shards swept at once. Each handles up to 64 timers at once, so that eight keep at most 512 requests open: half of the
-/// 1,024 files a Lambda function may have.
+/// Shards swept at once. Each handles up to 64 timers at once, so that eight ask for up to 512 things at once, of which the store lets 400 be open: a
+/// Lambda function may have 1,024 files.
 const SHARDS_AT_ONCE: usize = 8;
 /// Timers that a shard's turn is about where others wait: a few seconds of them.
 const TURN: u64 = 4000;

@@ -28,7 +28,7 @@ use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use self::item::{Item, Listed};
 pub use self::items::{
     Beneath, CloseDigest, CloseEdge, DefinitionPiece, EndsOf, ExtendLease, Filed, KeptBody, KeptRules, Line, LogFrom,
-    OfferKey, Release, RunBody, RunsOf, Take, TellOf,
+    OfferKey, Release, RunBody, RunsOf, SlotItem, Take, TellOf,
 };
 use self::update::Update;
 use crate::Fault;

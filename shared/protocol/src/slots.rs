@@ -10,6 +10,8 @@ pub mod line;
 pub mod pace;
 pub mod turns;
 
+use std::collections::BTreeMap;
+
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
@@ -21,14 +23,14 @@ use minutehand_domain::target::Target;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues as _;
-use minutehand_io::store::{Release, Store as _, Take, Updated};
+use minutehand_io::store::{Release, SlotItem, Store as _, Take, Updated};
 use minutehand_io::{Fault, Ports};
 
 use self::line::{PATIENCE, ahead_of, tell};
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::timers::hinting::nudge;
 
-/// Items and runs that are read side by side.
+/// Runs that are read side by side.
 const AT_ONCE: usize = 32;
 /// Holders that whoever finds a slot full looks at.
 const LOOKED_AT: usize = 64;
@@ -279,15 +281,27 @@ struct Part {
 }
 
 async fn occupancy<D: Ports>(ports: &D, place: Place<'_>) -> Result<Occupancy, Fault> {
-    let reads: Vec<_> = place.parts().map(|part| read_part(ports, place.tenant, part)).collect();
-    let read: Vec<Part> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+    let read = if place.is_wide() { read_wide(ports, place).await? } else { read_narrow(ports, place).await? };
     let is_held = read.iter().any(|part| part.slot.is_held_by(place.run));
     Ok(Occupancy { free: read.iter().map(Part::left).sum(), is_held, parts: read })
 }
 
-async fn read_part<D: Ports>(ports: &D, tenant: &Tenant, part: Part) -> Result<Part, Fault> {
-    let seen = ports.store().get::<Slot>(tenant, part.key).await?;
-    Ok(Part { slot: seen.map(|seen| seen.item).unwrap_or_default(), ..part })
+async fn read_narrow<D: Ports>(ports: &D, place: Place<'_>) -> Result<Vec<Part>, Fault> {
+    let mut read: Vec<Part> = place.parts().collect();
+    for part in &mut read {
+        let seen = ports.store().get::<Slot>(place.tenant, part.key).await?;
+        part.slot = seen.map(|seen| seen.item).unwrap_or_default();
+    }
+    Ok(read)
+}
+
+/// By their list: each run reads all of them twice, and they lie in one partition. One by one they would be a unit each, however few hold them.
+async fn read_wide<D: Ports>(ports: &D, place: Place<'_>) -> Result<Vec<Part>, Fault> {
+    let (slot, most) = (place.bound.slot.id(place.tenant), place.parts().count());
+    let listed = ports.store().list::<SlotItem>(place.tenant, slot, None, most).await?.whole()?;
+    let mut there: BTreeMap<u32, Slot> = listed.into_iter().map(|item| (item.number, item.slot)).collect();
+    let filled = |part: Part| Part { slot: there.remove(&part.key.number).unwrap_or_default(), ..part };
+    Ok(place.parts().map(filled).collect())
 }
 
 impl Part {

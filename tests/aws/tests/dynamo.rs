@@ -43,6 +43,7 @@ mod far_away {
 
     use aws_sdk_dynamodb::Client;
     use aws_sdk_dynamodb::types::AttributeValue;
+    use futures_util::poll;
     use minutehand_aws_tests::between::{Asked, Between, Trouble};
     use minutehand_aws_tests::dynamo::{Dynamo, tables};
     use minutehand_domain::Moment;
@@ -62,6 +63,8 @@ mod far_away {
         Note, at, failed, head, head_by, job_id, jobs, note, notes, run, runs_of, tenant, timer, timers_in, write_body,
         write_head, write_note, write_run, written,
     };
+    use tokio::net::TcpListener;
+    use tokio::task::coop::unconstrained;
 
     /// A store whose requests go through what stands between.
     async fn far() -> (DynamoStore, Between, Dynamo) {
@@ -229,6 +232,23 @@ mod far_away {
         let spent = store.spent();
         assert_eq!(spent.values().map(|spent| spent.requests).sum::<u64>(), asked.len() as u64);
         assert!(spent.values().all(|spent| spent.read_units + spent.write_units > 0.0), "{spent:?}");
+    }
+
+    /// Removed: a request waits until it may be open. All thousand were open, and a function may have 1,024 files for all that it does.
+    #[tokio::test]
+    async fn no_more_requests_are_open_at_a_time_than_a_function_has_files_for() {
+        let (dynamo, silent) = (Dynamo::start().await, TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let endpoint = format!("http://{}", silent.local_addr().unwrap());
+        let (store, deployment) = (dynamo.store_at(&endpoint, Listing::Off), Tenant::deployment());
+        let asking = |shard: u16| Box::pin(unconstrained(store.get::<Cursor>(&deployment, shard)));
+        let mut reads: Vec<_> = (0..1_000).map(asking).collect();
+
+        for read in &mut reads {
+            assert!(poll!(read).is_pending(), "nobody answers");
+        }
+
+        let begun: u32 = dynamo.partitions.take().values().map(|load| load.reads).sum();
+        assert_eq!(begun, 400);
     }
 
     /// Without a list of all runs, what failed is listed all the same.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use minutehand_domain::id::RunKey;
-use minutehand_domain::slot::{SlotId, items};
+use minutehand_domain::slot::{SlotId, SlotKey, items};
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::edge::{Closed, Decision, Ended, On, Rule};
 use minutehand_domain::workflow::join::{JoinKey, Of, Seen as Found, Tree};
-use minutehand_io::store::{CloseEdge, Release, Seen, Store, Take, Updated};
+use minutehand_io::store::{CloseEdge, Release, Seen, SlotItem, Store, Take, Updated};
 use tokio::task::JoinSet;
 
 use super::world::{at, job_id, tenant};
@@ -65,4 +65,22 @@ pub async fn of_64_runs_as_many_have_a_place_as_their_workflow_has<S: Store>(sto
     assert_eq!((holders.len(), released), (30, 1));
     assert_eq!(take(64).await, Some(64), "where a place was given back there is room");
     assert_eq!(take(65).await, None);
+}
+
+/// What is not there says nothing of what lies behind it, and the item of another slot is none of this one's.
+///
+/// Removed: an item that is listed is told the number of its key. All of them were number 0, and a full item was asked for a place again and again.
+pub async fn the_items_of_a_wide_slot_are_listed_with_their_numbers<S: Store>(store: Arc<S>) {
+    let [slot, other] = [9, 8].map(|byte| SlotId::from(WorkflowId::from_bytes([byte; 16])));
+    let run = |number: u32| RunKey::manual(job_id(1), at(60), number.into());
+    for (slot, number) in [(slot, 0), (slot, 3), (other, 4), (slot, 10), (slot, 41), (slot, 300)] {
+        let take = Take { run: run(number), room: 24 };
+        let taken = store.update(&tenant(), SlotKey { slot, number }, &take).await.unwrap();
+        assert!(matches!(taken, Updated::Done(_)), "{taken:?}");
+    }
+
+    let listed = store.list::<SlotItem>(&tenant(), slot, None, 4).await.unwrap().whole().unwrap();
+
+    assert_eq!(listed.iter().map(|item| item.number).collect::<Vec<_>>(), [0, 3, 10, 41]);
+    assert!(listed.iter().all(|item| item.slot.is_held_by(run(item.number))));
 }

@@ -221,6 +221,41 @@ async fn there_is_room_again_when_a_job_is_deleted_or_has_no_more_to_do() {
     assert_eq!((once.status.as_u16(), last.status.as_u16()), (201, 201));
 }
 
+/// Removed: a full quota refuses by its last count for half a minute, where nothing has changed. In these ten seconds the twenty jobs were counted ten
+/// times: 200 items were read, and those of each page of a tenant with thousands.
+#[tokio::test]
+async fn a_full_quota_refuses_without_counting_each_second() {
+    let world = limited(json!({"max_jobs": 20})).await;
+    let on_demand = job(&json!({"on_demand": true}));
+    for _ in 0..20 {
+        assert_eq!(makes(&world, on_demand.clone()).await.status, 201);
+    }
+    let before = world.ports.store().meter().reads;
+
+    for _ in 0..100 {
+        world.ports.clock.pass(Duration::from_millis(100));
+        refused(&makes(&world, on_demand.clone()).await, 60);
+    }
+
+    let read = world.ports.store().meter().reads - before;
+    assert!(read < 2 * 20, "{read} items were read, of which a count reads twenty");
+}
+
+/// Removed: a job that is deleted here is noted. There was no room for half a minute.
+#[tokio::test]
+async fn there_is_room_within_a_second_of_a_deletion_however_long_it_was_full() {
+    let world = limited(json!({"max_jobs": 1})).await;
+    let on_demand = job(&json!({"on_demand": true}));
+    let first = makes(&world, on_demand.clone()).await;
+    world.pass(2);
+    refused(&makes(&world, on_demand.clone()).await, 60); // it was counted again, and nothing has changed since
+    world.pass(1);
+
+    theirs(&world, "DELETE", first.header("location"), None).await;
+
+    assert_eq!(makes(&world, on_demand).await.status, 201);
+}
+
 #[tokio::test]
 async fn replays_make_no_job_and_take_no_room() {
     let world = limited(json!({"max_jobs": 2, "max_fires_per_minute": 2})).await;

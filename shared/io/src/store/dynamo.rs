@@ -1,5 +1,5 @@
 //! The store on DynamoDB. The modules: [`keys`] says where an item lies, [`items`] what it looks like, [`conditions`] under
-//! which guarantee it is written, [`requests`] how the table is asked, [`meter`] what that cost.
+//! which guarantee it is written, [`requests`] how the table is asked, [`open_requests`] how often at a time, [`meter`] what that cost.
 //!
 //! Every read of the two tables is strong: what a job's creator has written, its first look sees. No method makes more
 //! than one write, and none makes a batch of them. Only the list of all a tenant's runs is read through an index, which says
@@ -12,6 +12,7 @@ pub(super) mod golden;
 mod items;
 mod keys;
 mod meter;
+mod open_requests;
 mod remains;
 mod requests;
 mod runs_page;
@@ -41,6 +42,7 @@ pub use self::keys::{Index, Resource, Table};
 use self::keys::{Kept, Span};
 use self::meter::Meter;
 pub use self::meter::{Operation, Spent};
+use self::open_requests::OpenRequests;
 use self::remains::Walk;
 use self::requests::{Changed, Written};
 pub use self::stream::{Image, run_in};
@@ -80,6 +82,7 @@ pub struct DynamoStore {
     client: Client,
     tables: Tables,
     listing: Listing,
+    open: OpenRequests,
     meter: Meter,
     /// Names this store's writes, together with their count.
     name: String,
@@ -102,7 +105,8 @@ impl DynamoStore {
     pub fn new(client: Client, tables: Tables, listing: Listing) -> Self {
         let name = base32(&SystemChance.bytes()[..5]);
         let [writes, later, corrupt, throttled] = [0; 4].map(AtomicU64::new);
-        Self { client, tables, listing, meter: Meter::default(), name, writes, later, corrupt, throttled }
+        let (open, meter) = (OpenRequests::default(), Meter::default());
+        Self { client, tables, listing, open, meter, name, writes, later, corrupt, throttled }
     }
 
     /// What was asked of each table and index since this store was made, and what that cost by their own word.
@@ -309,7 +313,10 @@ impl Store for DynamoStore {
         let mut spans = keys::spans(tenant, T::KIND, &span);
         match (spans.pop(), spans.is_empty()) {
             (Some(span), true) => {
-                let read = |item| seen::<T>(item).map(|seen| seen.item);
+                let read = |item: Attributes| {
+                    let number = said(&item, SORT).map_or(0, |sort| keys::number_in(sort));
+                    seen::<T>(item).map(|seen| seen.item.numbered(number))
+                };
                 self.read_on(span, limit, read, T::counts).await
             }
             (last, _) => {

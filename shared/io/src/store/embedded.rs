@@ -560,7 +560,10 @@ impl<E: Engine> Store for Embedded<E> {
     ) -> Result<Page<T>, Fault> {
         let Some(span) = T::span(&within, past.as_ref()) else { return Ok(Page::default()) };
         let (table, span) = keys::span(tenant, T::KIND, &span);
-        let counted = |_: &[u8], bytes: &[u8]| self.codec.decode(bytes).map(|seen| Some(seen.item).filter(T::counts));
+        let counted = |key: &[u8], bytes: &[u8]| {
+            let listed = self.codec.decode::<T>(bytes).map(|seen| seen.item.numbered(keys::number_in(key)));
+            listed.map(|item| Some(item).filter(T::counts))
+        };
         self.page(table, &span, limit, counted)
     }
 

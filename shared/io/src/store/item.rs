@@ -68,6 +68,12 @@ pub trait Listed: Item {
     fn counts(&self) -> bool {
         true
     }
+
+    /// Told the number that the key ends with which it was listed under, where that is one: an item that is one of several does not say which it is.
+    #[must_use]
+    fn numbered(self, _number: u32) -> Self {
+        self
+    }
 }
 
 /// What the list of all a tenant's runs says of one.

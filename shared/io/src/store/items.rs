@@ -45,6 +45,6 @@ pub use self::logbook::LogFrom;
 pub use self::offer::{Line, OfferKey};
 pub use self::run::{ExtendLease, RunsOf};
 pub use self::run_body::RunBody;
-pub use self::slot::{Release, Take};
+pub use self::slot::{Release, SlotItem, Take};
 pub(in crate::store) use self::timer::TimerBeginning;
 pub use self::workflow::DefinitionPiece;

@@ -35,7 +35,7 @@ fn the_archive_is_woken_by_runs_that_expired_until_all_of_them_are_in_it() {
         (&source["StartingPosition"], &source["BisectBatchOnFunctionError"]),
         (&json!("TRIM_HORIZON"), &json!(true))
     );
-    assert_eq!(source["ParallelizationFactor"], 10);
+    assert_eq!(source["ParallelizationFactor"], 2);
     assert_eq!((&source["MaximumRetryAttempts"], &source["MaximumRecordAgeInSeconds"]), (&Value::Null, &Value::Null));
     let pattern = source["FilterCriteria"]["Filters"][0]["Pattern"].as_str().expect("a pattern");
     let pattern: Value = serde_json::from_str(pattern).expect("a pattern is JSON");
@@ -157,6 +157,8 @@ fn a_fault_gives_back_its_own_hint_only() {
 
 /// What AWS takes, what an account has, and what the queues are for. Tried: a low queue of 1; of 200; a sum of 1,000; a queue
 /// without a limit.
+///
+/// Removed: the archive takes two batches of a shard at once, and ten instead. At `huge` it could have 400 invocations, of 460 that are left to all else.
 #[test]
 fn at_every_scale_the_urgent_queues_get_more_and_all_fit_into_an_account() {
     let Some(template) = template() else { return };
@@ -176,6 +178,10 @@ fn at_every_scale_the_urgent_queues_get_more_and_all_fit_into_an_account() {
         // A tenth is left to the API and to whatever else lives in the account; more than every account has is to be asked for.
         let account = if scale == "huge" { 4_600 } else { 1_000 };
         assert!(limits.iter().sum::<u64>() + sweeps <= account * 9 / 10, "{scale}: {limits:?}, {sweeps}");
+        // Half of that tenth at most is the archive's: the stream has a shard for each 1,000 writes a second, 4 of a new table and 40 at its quota.
+        let shards = if scale == "huge" { 40 } else { 4 };
+        let of_a_shard = template.properties(ARCHIVE)["ParallelizationFactor"].as_u64().expect("a number");
+        assert!(of_a_shard * shards <= account / 20, "{scale}: {of_a_shard} of {shards} shards");
     }
 }
 

@@ -394,6 +394,11 @@ pub(super) fn kind_of(partition: &str, sort: &str) -> Option<Kept> {
     (is_of_jobs && sort.parse::<JobId>().is_ok()).then_some(Kept::Head)
 }
 
+/// The number that a sort key ends with; 0 where it ends with something else.
+pub(super) fn number_in(sort: &str) -> u32 {
+    sort.rsplit(SEPARATOR).next().and_then(|last| last.parse().ok()).unwrap_or_default()
+}
+
 /// The bucket that a partition of the timers is; none where it is another's.
 pub(super) fn bucket_of(partition: &str) -> Option<Bucket> {
     let (minute, shard) = partition.split_once(SEPARATOR)?;

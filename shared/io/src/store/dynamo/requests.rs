@@ -1,4 +1,5 @@
-//! Requests: what is asked of a table, and how its answers are read. Whatever a table says, what it cost is noted.
+//! Requests: what is asked of a table, and how its answers are read. Whatever a table says, what it cost is noted. Each waits until it may be open:
+//! `_open` lasts for that one request, and goes before another is asked for.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -72,6 +73,7 @@ impl DynamoStore {
     }
 
     pub(super) async fn get_attributes(&self, key: &Key) -> Result<Option<Attributes>, Fault> {
+        let _open = self.open.one_more().await;
         let answer = self
             .client
             .get_item()
@@ -106,6 +108,7 @@ impl DynamoStore {
 
     /// The items that the table gives of these, and the keys that it leaves for later.
     async fn get_some(&self, keys: Vec<Attributes>) -> Result<(Vec<Attributes>, Vec<Attributes>), Fault> {
+        let _open = self.open.one_more().await;
         let (resource, name) = (Resource::Table(Table::State), self.table(Table::State));
         let asked = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
         let answer = self
@@ -128,6 +131,7 @@ impl DynamoStore {
         item: Attributes,
         condition: Condition,
     ) -> Result<Written, Fault> {
+        let _open = self.open.one_more().await;
         let Condition { expression, names, values } = condition;
         let mut put = self
             .client
@@ -156,6 +160,7 @@ impl DynamoStore {
 
     /// Makes a change where the item lies, and answers with what came of it.
     pub(super) async fn change(&self, key: &Key, change: Change) -> Result<Changed, Fault> {
+        let _open = self.open.one_more().await;
         let update = self
             .client
             .update_item()
@@ -186,6 +191,7 @@ impl DynamoStore {
 
     /// Erases an item under a condition.
     pub(super) async fn erase_if(&self, key: &Key, condition: Condition) -> Result<Written, Fault> {
+        let _open = self.open.one_more().await;
         let Condition { expression, names, values } = condition;
         let mut delete = self
             .client
@@ -224,6 +230,7 @@ impl DynamoStore {
         behind: Option<String>,
         only: Option<&[&str]>,
     ) -> Result<(Vec<Attributes>, Option<String>), Fault> {
+        let _open = self.open.one_more().await;
         let numbered = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
         let from = behind.as_deref().and_then(|key| key_at(table, key));
         let answer = self
@@ -261,6 +268,7 @@ impl DynamoStore {
         let [partition, sort] = key_of(span.resource);
         loop {
             let left = i32::try_from(wanted - found.len()).ok();
+            let _open = self.open.one_more().await;
             let answer = self
                 .client
                 .query()

@@ -1,7 +1,7 @@
 //! Keys: under which bytes an item lies, so that a walk in byte order is the order that is asked for. A tenant ends with a
 //! zero, which no tenant's name contains, so that no tenant's span reaches into another's.
 //!
-//! Nothing is read back from a key, as every item says in its value what it is; but for timers whose value cannot be read.
+//! Nothing is read back from a key, as every item says in its value what it is; but for timers whose value cannot be read, and for which of several it is.
 
 use std::ops::Range;
 
@@ -199,6 +199,11 @@ pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// The number that a key ends with, where it ends with one.
+pub(super) fn number_in(key: &[u8]) -> u32 {
+    key.last_chunk::<4>().map_or(0, |number| u32::from_be_bytes(*number))
 }
 
 /// The timer that lies under a key; none where it is none of ours.

@@ -38,6 +38,46 @@ impl Stored for Slot {
     }
 }
 
+/// An item of a slot, as their list shows it: with its number, which only its key says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotItem {
+    pub number: u32,
+    pub slot: Slot,
+}
+
+impl Item for SlotItem {
+    const KIND: &'static str = Slot::KIND;
+    const SETS: &'static [&'static str] = Slot::SETS;
+
+    type Key = SlotKey;
+
+    fn place(key: &SlotKey) -> Place {
+        Slot::place(key)
+    }
+}
+
+impl Listed for SlotItem {
+    type Within = SlotId;
+
+    fn span(slot: &SlotId, past: Option<&SlotKey>) -> Option<Span> {
+        Some(Span::all(Partition::History(slot.job()), past.map(Self::place)))
+    }
+
+    fn numbered(self, number: u32) -> Self {
+        Self { number, ..self }
+    }
+}
+
+impl Stored for SlotItem {
+    fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
+        self.slot.write(writer)
+    }
+
+    fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
+        Ok(Self { number: 0, slot: Slot::read(shape, reader)? })
+    }
+}
+
 /// A line is walked from its head.
 impl Item for Waiter {
     const KIND: &'static str = "waiter";
