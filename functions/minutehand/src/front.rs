@@ -168,6 +168,7 @@ impl Front {
         request.extensions_mut().insert::<Arc<dyn Seat>>(Arc::clone(place) as _);
         let answer = self.router.clone().oneshot(request).await?;
         turns.request_is_answered();
+        place.answer_begins();
         let answer = if late.is_set() { incoming_body::too_slow(answer) } else { answer };
         Ok(answer.map(|body| Body::new(OutgoingBody::new(body, Arc::clone(place)))))
     }

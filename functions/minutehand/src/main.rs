@@ -17,6 +17,7 @@ mod local;
 mod metrics;
 #[cfg(feature = "aws")]
 mod on_aws;
+mod open_files;
 mod proxied;
 mod repair;
 mod serve;
@@ -29,8 +30,10 @@ mod welcome;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use minutehand_io::events::TRANSITIONS;
+use tokio::runtime::Runtime;
 use tracing::Level;
 use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -38,32 +41,54 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::arguments::{Arguments, Backup, Chosen, Repair, Restore, Serve};
 use self::backup::BackupFailure;
+use self::host::Drained;
 use self::serve_error::ServeError;
 
 /// A check found something.
 const SOMETHING_FOUND: u8 = 6;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+/// How long threads go on that wait for something when all else is over: a write that is under way has time for its end.
+const LINGER: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    match Runtime::new() {
+        Ok(runtime) => ended_in_time(runtime, carry_out()),
+        Err(why) => done(Err(why.into())),
+    }
+}
+
+/// A thread that waits for a disk that is away can be ended by nobody, and waits as long as it likes: the process ends without it.
+fn ended_in_time(runtime: Runtime, work: impl Future<Output = (ExitCode, Duration)>) -> ExitCode {
+    let (code, linger) = runtime.block_on(work);
+    runtime.shutdown_timeout(linger);
+    code
+}
+
+/// What the command line asks for; what that came to, and how long its threads may linger.
+async fn carry_out() -> (ExitCode, Duration) {
     // It is started by `work` alone, and speaks with nobody else.
     #[cfg(unix)]
     if std::env::args_os().nth(1).is_some_and(|word| word == client::GUARD) {
-        return client::guard();
+        return (client::guard(), LINGER);
     }
-    match Arguments::of_the_command_line().chosen() {
-        Chosen::Serve(options) => serve(&options).await,
+    let code = match Arguments::of_the_command_line().chosen() {
+        Chosen::Serve(options) => return serve(&options).await,
         Chosen::Repair(options) => repair(&options).await,
         Chosen::ListArchive(asked) => done(archive::list(&asked)),
         Chosen::Compact(options) => done(compact::compact_directory(&options.data)),
         Chosen::Backup(options) => backup(&options).await,
         Chosen::Restore(options) => restore(&options),
         Chosen::Client(command) => client::client(command).await,
-    }
+    };
+    (code, LINGER)
 }
 
-async fn serve(options: &Serve) -> ExitCode {
+/// A second signal ends it at once, whatever its threads do.
+async fn serve(options: &Serve) -> (ExitCode, Duration) {
     log_to_stderr();
-    done(serve::serve(options).await)
+    let ended = serve::serve(options).await;
+    let linger = if matches!(ended, Ok(Drained::CutShort)) { Duration::ZERO } else { LINGER };
+    (done(ended.map(drop)), linger)
 }
 
 fn done(outcome: Result<(), ServeError>) -> ExitCode {
@@ -140,7 +165,31 @@ fn filter_of(wanted: Option<&str>) -> (Targets, Option<ParseError>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Instant;
+
     use super::*;
+
+    /// Removed: the bound. The process stayed for as long as the thread waited, and kept its store from the next.
+    #[test]
+    fn a_thread_that_hangs_keeps_no_process_from_its_end() {
+        for linger in [Duration::ZERO, LINGER] {
+            let (hangs, hung) = mpsc::channel();
+            let begin = Instant::now();
+
+            let _code = ended_in_time(Runtime::new().unwrap(), async {
+                drop(tokio::task::spawn_blocking(move || {
+                    hangs.send(()).unwrap();
+                    thread::sleep(Duration::from_secs(60));
+                }));
+                hung.recv().unwrap();
+                (ExitCode::SUCCESS, linger)
+            });
+
+            assert!(begin.elapsed() < 2 * LINGER, "{:?}", begin.elapsed());
+        }
+    }
 
     #[test]
     fn transitions_are_logged_where_they_are_named_or_everything_is_wanted() {

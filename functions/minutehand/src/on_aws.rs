@@ -16,7 +16,7 @@ use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
 use crate::drain::Drain;
 use crate::exporting::{self, exporter};
-use crate::host::{Host, listen};
+use crate::host::{Drained, Host, listen};
 use crate::metrics;
 use crate::serve_error::ServeError;
 use crate::sweeping::sweeping_each_minute;
@@ -24,7 +24,7 @@ use crate::targets::{self, Services};
 
 const FLUSH_EACH: Duration = Duration::from_secs(1);
 
-pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
+pub(crate) async fn on_aws(options: &Serve) -> Result<Drained, ServeError> {
     let environment = Environment::of_this_process();
     let settings = Settings { sampling: options.trace_ratio, ..Settings::read(&environment)? };
     let reach = environment.bounded(options.reach());
@@ -49,7 +49,7 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let ended = host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await;
     ports.flush_events().await;
     exporting::stop(exporting, &ended).await;
-    ended.map(drop)
+    ended
 }
 
 /// Sends events to the bus until the process drains; later events are sent at the end.

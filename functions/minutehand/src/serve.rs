@@ -22,18 +22,20 @@ use crate::arguments::Serve;
 use crate::backing_up::backups;
 use crate::drain::Drain;
 use crate::exporting::{self, exporter};
-use crate::host::{Host, listen};
+use crate::host::{Drained, Host, listen};
 use crate::local::Local;
 use crate::metrics;
 #[cfg(feature = "aws")]
 use crate::on_aws::on_aws;
+use crate::open_files;
 use crate::serve_error::ServeError;
 use crate::sweeping::{begin_anew, sweeping};
 use crate::targets;
 use crate::tidying::tidying;
 
 /// Runs until SIGTERM or ctrl-c, or until the store fails.
-pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
+pub(crate) async fn serve(options: &Serve) -> Result<Drained, ServeError> {
+    open_files::raise_their_limit();
     if options.aws {
         #[cfg(feature = "aws")]
         return on_aws(options).await;
@@ -64,7 +66,7 @@ async fn embedded<E: Engine>(
     key: &AdminKey,
     keeps: &str,
     (backups, failed): (Option<Backups>, impl Future<Output = String>),
-) -> Result<(), ServeError> {
+) -> Result<Drained, ServeError> {
     let listener = listen(options.listen).await?;
     let registry = Registry::new();
     let http = HttpCaller::new(options.reach())?;
@@ -90,7 +92,7 @@ async fn embedded<E: Engine>(
     };
     let ended = host.run(ports, listener, sweeping, failed).await;
     exporting::stop(exporting, &ended).await;
-    ended.map(drop)
+    ended
 }
 
 fn archive(directory: &Path) -> Result<Archive, ServeError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use minutehand_api::archive::Record;
@@ -15,6 +15,8 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine, Expired};
 use minutehand_io::{Fault, Ports as _};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use crate::archive::Archive;
 use crate::drain::Drain;
@@ -31,6 +33,9 @@ const REST: u32 = 9;
 
 /// Runs that are archived in one write: of the longest payloads and results 50 MB.
 const ARCHIVED_AT_ONCE: usize = 100;
+
+/// For how long a pass waits for one write: a disk that works takes seconds, and one of another machine that is away keeps the thread for as long as it is.
+const ARCHIVED_WITHIN: Duration = Duration::from_secs(60);
 
 /// For how long a run stays behind its time of which something cannot be read: it is counted each time, by which `CorruptItems` rings.
 const WAITS_FOR_A_MEND: Duration = Duration::from_secs(7 * 86_400);
@@ -135,7 +140,7 @@ async fn archived<E: Engine>(
                 Err(fault) => return Err(fault),
             }
         }
-        let refused = write(Arc::clone(archive), records).await?;
+        let refused = write(archive, records).await?;
         for (folder, why) in &refused {
             tracing::warn!(folder = %folder.display(), %why, "runs could not be archived, and are not deleted");
         }
@@ -167,20 +172,139 @@ async fn record<E: Engine>(ports: &Local<Embedded<E>>, expired: &Expired) -> Res
     }
 }
 
-/// On a thread that may wait for a disk.
-async fn write(archive: Arc<Mutex<Archive>>, records: Vec<Record>) -> Result<BTreeMap<PathBuf, io::Error>, Fault> {
+/// Those of the folders that were not written into, and why: all of them where the archive does not answer.
+async fn write(archive: &Arc<Mutex<Archive>>, records: Vec<Record>) -> Result<BTreeMap<PathBuf, io::Error>, Fault> {
     if records.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let writing = move || archive.lock().unwrap_or_else(PoisonError::into_inner).keep(&records);
-    tokio::task::spawn_blocking(writing).await.map_err(|why| Fault::unavailable(PORT, why.to_string()))
+    let folders: Vec<PathBuf> = records.iter().map(|record| record.folder().into()).collect();
+    let kept = in_time(archive, move |archive| archive.keep(&records)).await?;
+    let unanswered = |folder| (folder, io::Error::new(io::ErrorKind::TimedOut, "the archive does not answer"));
+    Ok(kept.unwrap_or_else(|| folders.into_iter().map(unanswered).collect()))
+}
+
+/// On a thread that may wait for a disk; none where that takes too long. What hangs goes on, and nothing else is begun until it has come to its end: each would
+/// hang beside it.
+async fn in_time<T: Send + 'static>(
+    archive: &Arc<Mutex<Archive>>,
+    act: impl FnOnce(&mut Archive) -> T + Send + 'static,
+) -> Result<Option<T>, Fault> {
+    let Ok(mut archive) = Arc::clone(archive).try_lock_owned() else { return Ok(None) };
+    let acting = tokio::task::spawn_blocking(move || act(&mut archive));
+    match timeout(ARCHIVED_WITHIN, acting).await {
+        Ok(done) => done.map(Some).map_err(|why| Fault::unavailable(PORT, why.to_string())),
+        Err(_hangs) => Ok(None),
+    }
 }
 
 const PORT: &str = "the archive";
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
+    use minutehand_domain::head::Head;
+    use minutehand_domain::id::{JobId, RunKey};
+    use minutehand_domain::job::{Definition, Job};
+    use minutehand_domain::pace;
+    use minutehand_domain::pool::presence::Presence;
+    use minutehand_domain::priority::Priority;
+    use minutehand_domain::run::{Run, State};
+    use minutehand_domain::schedule::{Plan, Schedule};
+    use minutehand_io::clock::SystemClock;
+    use minutehand_io::events::Log;
+    use minutehand_io::metrics::Unmeasured;
+    use minutehand_io::metrics::measured::Measured;
+    use minutehand_io::spans::Spanned;
+    use minutehand_io::store::Guard;
+    use minutehand_io::store::embedded::MemoryStore;
+    use minutehand_io::targets::http::{HttpCaller, Reach};
+    use minutehand_io::vault::key_file::KeyFile;
+    use tempfile::TempDir;
+
     use super::*;
+    use crate::targets::Services;
+
+    const JOB: JobId = JobId::from_bytes([7; 16]);
+    const MONTH: Duration = Duration::from_secs(31 * 86_400);
+
+    fn opened() -> (TempDir, Arc<Mutex<Archive>>) {
+        let directory = tempfile::tempdir().unwrap();
+        let archive = Archive::open(directory.path(), SystemClock.now(), 7).unwrap();
+        (directory, Arc::new(Mutex::new(archive)))
+    }
+
+    /// A run and a worker's presence that have expired, as far as has been swept.
+    async fn expired(now: Moment) -> (Local<MemoryStore>, RunKey) {
+        let (store, tenant, key) =
+            (MemoryStore::in_memory(), Tenant::deployment(), RunKey::manual(JOB, now - MONTH, 0));
+        let schedule = Schedule::new(&Plan { on_demand: true, ..Plan::default() }, key.at).unwrap();
+        let job = Job::new(tenant.clone(), JOB, schedule, Definition::default(), 0, key.at);
+        let run = Run { state: State::Cancelled { at: key.at }, ..Run::new(tenant.clone(), key, Priority::Normal) };
+        let presence = gone(key.at);
+        assert!(store.put(&tenant, JOB, &Head::Job(job), Guard::Absent).await.unwrap().is_written());
+        assert!(store.put(&tenant, key, &run, Guard::Absent).await.unwrap().is_written());
+        assert!(store.put(&tenant, presence.key(), &presence, Guard::Absent).await.unwrap().is_written());
+        let cursor = Cursor::starting_at(pace::minute_of(now));
+        assert!(store.put(&tenant, 0, &cursor, Guard::Absent).await.unwrap().is_written());
+        let http = HttpCaller::new(Reach::Public).unwrap();
+        let events = Measured::new(Spanned::new(Log, None), Arc::new(Unmeasured));
+        (Local::new(Arc::new(store), http, Services::default(), KeyFile::in_memory(), events), key)
+    }
+
+    fn gone(at: Moment) -> Presence {
+        Presence {
+            tenant: Tenant::deployment(),
+            pool: "web1".parse().unwrap(),
+            worker: "web1-a".parse().unwrap(),
+            first_seen: at,
+            last_seen: at,
+            lease: Duration::from_secs(60),
+            slots: None,
+            handlers: None,
+            draining_since: None,
+            holds: Vec::new(),
+        }
+    }
+
+    /// Removed, one after the other: the bound of a write, and that none is begun beside one that hangs. The first waited for ever; and each pass had a thread
+    /// more that nobody gives back.
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_hangs_is_left_alone_and_none_is_begun_beside_it() {
+        let (_directory, archive) = opened();
+        let (release, released) = mpsc::channel::<()>();
+
+        let hanging = in_time(&archive, move |_| released.recv().is_err());
+        let (hung, ()) = tokio::join!(hanging, tokio::time::advance(ARCHIVED_WITHIN + Duration::from_secs(1)));
+        let beside = in_time(&archive, |_| ()).await;
+        drop(release);
+        drop(archive.lock().await);
+        let behind = in_time(&archive, |_| ()).await;
+
+        assert!(matches!((hung, beside), (Ok(None), Ok(None))));
+        assert!(matches!(behind, Ok(Some(()))));
+    }
+
+    /// Removed: that what hangs is not waited for. Nothing was deleted any more, in silence.
+    #[tokio::test]
+    async fn beside_an_archive_that_hangs_what_is_no_run_goes_and_runs_stay_until_it_answers() {
+        let now = SystemClock.now();
+        let ((_directory, archive), (ports, run)) = (opened(), expired(now).await);
+        let (tenant, worker) = (Tenant::deployment(), gone(now).key());
+        let left = async || {
+            let run = ports.store().get::<Run>(&tenant, run).await.unwrap();
+            let presence = ports.store().get::<Presence>(&tenant, worker.clone()).await.unwrap();
+            (run.is_some(), presence.is_some())
+        };
+
+        let hangs = Arc::clone(&archive).lock_owned().await;
+        tidy(&ports, Some(&archive), None, now).await.unwrap();
+        let beside = left().await;
+        drop(hangs);
+        tidy(&ports, Some(&archive), None, now).await.unwrap();
+
+        assert_eq!((beside, left().await), ((true, false), (false, false)));
+    }
 
     /// Removed: it is the clock's. All that expires within two days was gone within a minute.
     #[test]

@@ -48,7 +48,7 @@ fn bounded(data: &Path, more: &str) -> Server {
     Server::started(command)
 }
 
-/// The same, with a limit on open files.
+/// The same, with a limit on open files: the hard one as well, to which the process raises the soft one.
 fn bounded_with_files(data: &Path, files: u32, more: &str) -> Server {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_minutehand")]);

@@ -25,6 +25,8 @@ mod damage;
 mod draining;
 #[path = "process/erasing.rs"]
 mod erasing;
+#[path = "process/exhausting.rs"]
+mod exhausting;
 #[path = "process/exporting.rs"]
 mod exporting;
 #[path = "process/failing.rs"]

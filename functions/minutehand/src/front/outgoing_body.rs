@@ -1,4 +1,4 @@
-//! An answer's body: while it is on its way its request is under way, and its connection gives its place to nobody.
+//! An answer's body: while it is on its way its request is under way, and the connection of a tenant within its share gives its place to nobody.
 
 use std::pin::Pin;
 use std::sync::Arc;

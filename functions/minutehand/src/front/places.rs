@@ -2,7 +2,8 @@
 //!
 //! While there are free places nobody is asked for theirs. When all are taken, a new connection takes the place of the one
 //! without a request that has been so for the longest, of the client that holds the most of those. And so that there is always one
-//! without a request, a tenant may have requests under way on a part of all connections only.
+//! without a request, a tenant may have requests under way on a part of all connections only: an answer that waits to be read keeps its place for
+//! a tenant within that part, and for nobody else.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -52,6 +53,8 @@ pub(super) struct Place {
     id: u64,
     places: Arc<Places>,
     told: Arc<Notify>,
+    /// Its request is of a tenant that has no more of them under way than it may.
+    is_within_share: AtomicBool,
     /// Of its answer nothing more comes than what waits to be written.
     is_whole: AtomicBool,
     _permit: OwnedSemaphorePermit,
@@ -74,7 +77,8 @@ impl Places {
             told: Arc::clone(&told),
         };
         let id = self.locked().add(connection);
-        Place { id, places: Arc::clone(self), told, is_whole: AtomicBool::new(false), _permit: permit }
+        let (places, is_within_share, is_whole) = (Arc::clone(self), AtomicBool::new(false), AtomicBool::new(false));
+        Place { id, places, told, is_within_share, is_whole, _permit: permit }
     }
 
     async fn permit(&self) -> OwnedSemaphorePermit {
@@ -142,10 +146,18 @@ impl Open {
 impl Place {
     /// A request has come: the connection stays until it is answered. Of the answer before some may still wait to be written.
     pub(super) fn request_begins(&self) {
+        self.is_within_share.store(false, Ordering::Relaxed);
         self.is_whole.store(false, Ordering::Relaxed);
         self.with(|connection| {
             (connection.is_busy, connection.since, connection.is_given_up) = (true, Instant::now(), false);
         });
+    }
+
+    /// Requests without a key are counted for nobody, and those past a share are refused: clients that read none of the answers would have all places.
+    pub(super) fn answer_begins(&self) {
+        if !self.is_within_share.load(Ordering::Relaxed) {
+            self.request_is_answered();
+        }
     }
 
     pub(super) fn answer_is_whole(&self) {
@@ -189,7 +201,9 @@ impl Seat for Place {
         if let Some(connection) = open.connections.get_mut(&self.id) {
             connection.holder = holder.clone();
         }
-        open.busy(&holder) <= self.places.share()
+        let is_within_share = open.busy(&holder) <= self.places.share();
+        self.is_within_share.store(is_within_share, Ordering::Relaxed);
+        is_within_share
     }
 }
 
@@ -225,6 +239,13 @@ mod tests {
         place.request_begins();
         let may = place.is_taken_by(&tenant(name));
         (place, may)
+    }
+
+    /// A connection with a request of nobody's under way.
+    async fn keyless(places: &Arc<Places>) -> Place {
+        let place = places.enter(source(1)).await;
+        place.request_begins();
+        place
     }
 
     /// A connection whose one request of this tenant is over.
@@ -287,6 +308,31 @@ mod tests {
 
         assert!(!must_go(&place).await);
         assert_eq!(places.locked().victim(), None);
+    }
+
+    /// Removed, one after the other: that answers without a key, past a share, and without a key on a connection that had shown one, keep no place.
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_nobody_reads_keeps_its_place_for_a_tenant_within_its_share_only() {
+        let places = Places::new(4);
+        let mut within = Vec::new();
+        for _ in 0..3 {
+            within.push(busy(&places, "noisy").await.0);
+        }
+        let (past, may) = busy(&places, "noisy").await;
+        assert!(!may);
+        within.iter().chain([&past]).for_each(Place::answer_begins);
+        assert_eq!(places.locked().victim(), Some(past.id));
+        drop(past);
+
+        let keyless = keyless(&places).await;
+        assert_eq!(places.locked().victim(), None, "it is not answered yet");
+        keyless.answer_begins();
+        assert_eq!(places.locked().victim(), Some(keyless.id));
+        drop(keyless);
+
+        within[0].request_begins();
+        within.iter().for_each(Place::answer_begins);
+        assert_eq!(places.locked().victim(), Some(within[0].id));
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,6 +17,11 @@ pub(crate) fn resident_mib(server: &Server) -> u64 {
 
 /// The most that the kernel keeps for one of its clients who has not read it, in KiB.
 pub(crate) fn most_unread_kib(server: &Server) -> u64 {
+    unread_kib(server).into_iter().max().unwrap_or(0)
+}
+
+/// What the kernel keeps for each of its clients that has not read it, in KiB.
+pub(crate) fn unread_kib(server: &Server) -> Vec<u64> {
     let port = format!(":{:04X}", server.address().port());
     let connections = read(server, "net/tcp");
     let unread = connections.lines().filter_map(|line| {
@@ -25,7 +30,7 @@ pub(crate) fn most_unread_kib(server: &Server) -> u64 {
         let (unread, _) = queues.split_once(':').filter(|_| here.ends_with(&port))?;
         u64::from_str_radix(unread, 16).ok()
     });
-    unread.max().unwrap_or(0) / 1024
+    unread.map(|bytes| bytes / 1024).collect()
 }
 
 /// What it has spent on the processors so far, in milliseconds.

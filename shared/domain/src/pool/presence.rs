@@ -13,6 +13,7 @@ use crate::limits::{LEASES_AT_ONCE, POLL_SECONDS};
 pub const SEEN_EVERY: Duration = Duration::from_secs(10);
 /// For how long a worker that is gone is still listed.
 pub const REMEMBERED: Duration = Duration::from_secs(86_400);
+const HOUR_MILLIS: i64 = 3_600_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presence {
@@ -121,8 +122,10 @@ impl Presence {
         Self { last_seen: self.last_seen.max(now), holds, ..self.clone() }
     }
 
+    /// A whole hour: on one machine each instant that an item was ever to expire at is an entry of its own, and a presence is written every few seconds.
     pub fn kept_until(&self) -> Moment {
-        self.last_seen + REMEMBERED
+        let until = (self.last_seen + REMEMBERED).millis();
+        Moment::from_millis(until + (-until).rem_euclid(HOUR_MILLIS))
     }
 }
 
@@ -195,6 +198,22 @@ mod tests {
         assert_eq!(seen.held(after(60)).count(), 2);
         let left = seen.seen(&Holding { kept: vec![], left: vec![run(3)] }, after(61));
         assert_eq!((left.holds, left.last_seen), (vec![holds(2, 80)], after(61)));
+    }
+
+    /// Removed: that it is a whole hour. Each worker left 8,640 dead entries a day in the list of what expires.
+    #[test]
+    fn a_day_of_signs_of_life_is_kept_until_few_instants() {
+        let every = usize::try_from(SEEN_EVERY.as_secs()).unwrap();
+        let seen = (0..REMEMBERED.as_secs()).step_by(every).map(|at| Presence { last_seen: after(at), ..worker() });
+        let signs: Vec<_> = seen.map(|presence| (presence.last_seen, presence.kept_until())).collect();
+
+        let instants: BTreeSet<Moment> = signs.iter().map(|(_, until)| *until).collect();
+        assert!(instants.len() <= 25, "{instants:?}");
+        for (last_seen, until) in signs {
+            let (at_least, at_most) = (last_seen + REMEMBERED, last_seen + REMEMBERED + Duration::from_secs(3600));
+            assert!(at_least <= until && until < at_most, "{last_seen} {until}");
+        }
+        assert_eq!(Presence { last_seen: Moment::END, ..worker() }.kept_until(), Moment::END);
     }
 
     #[test]

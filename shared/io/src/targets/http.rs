@@ -2,12 +2,13 @@
 //!
 //! [`reach`] decides which addresses may be called, [`address`] and [`headers`] refuse invalid URLs and headers,
 //! [`request`] builds the request, [`names`] knows the addresses of a name, [`dial`] opens the
-//! connection, [`answer`] and [`errors`] turn the result into an answer.
+//! connection, both with a file that [`files`] waits for where none is left, [`answer`] and [`errors`] turn the result into an answer.
 
 mod address;
 mod answer;
 mod dial;
 mod errors;
+mod files;
 mod headers;
 mod names;
 mod reach;

@@ -1,7 +1,7 @@
 //! Dialing: from a host name to an open connection. The addresses are resolved, checked and connected to here, so that the
 //! address checked is the address called, however the name's DNS answer changes in between.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::pin::Pin;
@@ -20,6 +20,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower::Service;
 
+use super::files;
 use super::names::Names;
 use super::reach::{OutOfReach, Reach};
 
@@ -118,7 +119,7 @@ impl Service<Uri> for Dial {
         Box::pin(async move {
             let host = host_of(&uri);
             let addresses = resolve(&names, &tenant, host, port_of(&uri), reach).await?;
-            let opened = first_to_open(&addresses, within).await;
+            let opened = first_to_open(&addresses, within, connect).await;
             let stream = opened.map_err(|error| DialError::of(host, &error, within))?;
             Ok(TokioIo::new(stream))
         })
@@ -171,8 +172,9 @@ async fn resolve(
 ) -> Result<Vec<SocketAddr>, DialError> {
     match names.addresses(tenant, host).await {
         Ok(found) => {
-            let found = found.into_iter().map(|address| SocketAddr::new(address, port));
-            within(reach, host, found, is_of_this_machine)
+            let found: Vec<_> = found.into_iter().map(|address| SocketAddr::new(address, port)).collect();
+            let own = own_among(&found, reach, bind).await;
+            within(reach, host, found.into_iter(), |address| own.contains(&address))
         }
         Err(why) => Err(DialError::Unknown { host: host.to_owned(), why }),
     }
@@ -205,18 +207,46 @@ fn within(
     }
 }
 
+/// Those of this machine, for a reach that excludes them. An address of which nothing can be told counts as one of them, or an error would be a way inside.
+async fn own_among(
+    found: &[SocketAddr],
+    reach: Reach,
+    bind: impl Fn(IpAddr) -> io::Result<UdpSocket>,
+) -> Vec<SocketAddr> {
+    let mut own = Vec::new();
+    for address in found.iter().filter(|address| reach < Reach::Private && reach.check(address.ip()).is_ok()) {
+        let is_own = files::once_one_is_free(|| ready(is_of_this_machine(*address, &bind))).await;
+        if is_own.unwrap_or(true) {
+            own.push(*address);
+        }
+    }
+    own
+}
+
 /// Whether this machine has the address. What it sends there would come from there, or it has the address beside another of the same network; nothing
 /// is sent.
-fn is_of_this_machine(address: SocketAddr) -> bool {
+fn is_of_this_machine(address: SocketAddr, bind: impl Fn(IpAddr) -> io::Result<UdpSocket>) -> io::Result<bool> {
     let (any, nobodys): (IpAddr, IpAddr) = if address.is_ipv4() {
         (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(203, 0, 113, 1).into())
     } else {
         (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into())
     };
-    let has = |ip: IpAddr| UdpSocket::bind((ip, 0)).is_ok();
-    let from = UdpSocket::bind((any, 0)).and_then(|socket| socket.connect(address).and_then(|()| socket.local_addr()));
+    let socket = bind(any)?;
+    let from = socket.connect(address).and_then(|()| socket.local_addr());
     // Some machines may speak as whoever they like.
-    from.is_ok_and(|from| from.ip() == address.ip()) || (has(address.ip()) && !has(nobodys))
+    Ok(from.is_ok_and(|from| from.ip() == address.ip()) || (has(bind(address.ip()))? && !has(bind(nobodys))?))
+}
+
+/// Of all errors one says that the machine has not got the address; the others say nothing of it.
+fn has(bound: io::Result<UdpSocket>) -> io::Result<bool> {
+    match bound {
+        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => Ok(false),
+        bound => bound.map(|_| true),
+    }
+}
+
+fn bind(ip: IpAddr) -> io::Result<UdpSocket> {
+    UdpSocket::bind((ip, 0))
 }
 
 /// Of two refusals the one that a smaller change of the reach would lift.
@@ -226,22 +256,32 @@ fn nearest(one: Option<OutOfReach>, other: OutOfReach) -> OutOfReach {
 }
 
 /// Tries the addresses in the resolver's order. Each gets its share of the time, so that a silent first one leaves time for
-/// the others.
-async fn first_to_open(addresses: &[SocketAddr], within: Duration) -> io::Result<TcpStream> {
+/// the others. In that time it waits for a file, where none is left.
+async fn first_to_open<T, F>(
+    addresses: &[SocketAddr],
+    within: Duration,
+    connect: impl Fn(SocketAddr) -> F,
+) -> io::Result<T>
+where
+    F: Future<Output = io::Result<T>>,
+{
     let share = within / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {
-        match timeout(share, TcpStream::connect(address)).await {
-            Ok(Ok(stream)) => {
-                // The request is written in one piece; waiting to fill a segment would only delay it.
-                stream.set_nodelay(true)?;
-                return Ok(stream);
-            }
+        match timeout(share, files::once_one_is_free(|| connect(*address))).await {
+            Ok(Ok(opened)) => return Ok(opened),
             Ok(Err(error)) => last = error,
             Err(_) => last = io::ErrorKind::TimedOut.into(),
         }
     }
     Err(last)
+}
+
+async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    // The request is written in one piece; waiting to fill a segment would only delay it.
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// Without the brackets that a URL puts around an IPv6 address.
@@ -256,6 +296,10 @@ fn port_of(uri: &Uri) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use tokio::time::Instant;
+
     use super::*;
 
     /// The addresses within reach of a name server's answer.
@@ -296,11 +340,51 @@ mod tests {
         let ways_out = [from("0.0.0.0:0", "198.51.100.1:9"), from("[::]:0", "[2001:db8::1]:9")];
         let loopback = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 9);
         for own in ways_out.into_iter().flatten().chain([loopback]) {
-            assert!(is_of_this_machine(own), "{own}");
+            assert!(is_of_this_machine(own, bind).unwrap(), "{own}");
         }
         for other in ["198.51.100.1:9", "[2001:db8::1]:9"] {
-            assert!(!is_of_this_machine(other.parse().unwrap()), "{other}");
+            // Of IPv6 a machine without it can tell nothing.
+            assert!(!is_of_this_machine(other.parse().unwrap(), bind).unwrap_or_default(), "{other}");
         }
+    }
+
+    /// Removed, one after the other: that an error says nothing, so that a tenant of the public reached what listens on this machine behind its firewall,
+    /// by calls that took its last files; and that a file is waited for, so that those calls failed for good.
+    #[tokio::test(start_paused = true)]
+    async fn an_address_of_which_nothing_can_be_told_counts_as_this_machines() {
+        let address = SocketAddr::new(Ipv4Addr::new(1, 1, 1, 1).into(), 80);
+        let failing =
+            |kind: io::ErrorKind| move |ip: IpAddr| if ip.is_unspecified() { bind(ip) } else { Err(kind.into()) };
+        let tries = Cell::new(0);
+        let late = |ip: IpAddr| {
+            tries.set(tries.get() + 1);
+            if tries.get() > 3 { failing(io::ErrorKind::AddrNotAvailable)(ip) } else { Err(files::none_left()) }
+        };
+
+        let anothers = own_among(&[address], Reach::Public, failing(io::ErrorKind::AddrNotAvailable)).await;
+        let untold = own_among(&[address], Reach::Public, failing(io::ErrorKind::PermissionDenied)).await;
+        let told_late = own_among(&[address], Reach::Public, late).await;
+
+        assert_eq!((anothers, untold, told_late), (vec![], vec![address], vec![]));
+    }
+
+    /// Removed: that it waits for a file. Every run that was due while there was none failed with `connect`.
+    #[tokio::test(start_paused = true)]
+    async fn without_a_file_a_connection_waits_for_one_as_long_as_it_may_take() {
+        let (within, addresses) = (Duration::from_secs(10), [SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 80); 2]);
+        let (begin, tries) = (Instant::now(), Cell::new(0));
+        let second = |address: SocketAddr| {
+            tries.set(tries.get() + 1);
+            ready(if tries.get() == 2 { Ok(address) } else { Err(files::none_left()) })
+        };
+
+        let opened = first_to_open(&addresses, within, second).await;
+        let took = begin.elapsed();
+        let never = first_to_open(&addresses, within, |_| ready(Err::<(), _>(files::none_left()))).await;
+
+        assert_eq!((opened.unwrap(), tries.get()), (addresses[0], 2));
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert_eq!((never.unwrap_err().kind(), begin.elapsed()), (io::ErrorKind::TimedOut, took + within));
     }
 
     #[test]

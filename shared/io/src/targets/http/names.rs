@@ -4,6 +4,7 @@
 mod known;
 #[cfg(test)]
 pub(super) mod name_server;
+mod sockets;
 mod system;
 
 use std::future::Future;
@@ -20,6 +21,7 @@ use tokio::time::timeout;
 use self::known::Failed;
 use self::system::{Directory, System};
 use super::address::is_this_machine;
+use super::files;
 use crate::shares::Shares;
 
 /// For one lookup, with the wait for the tenant's share: a server across the world answers within a second, and a second
@@ -45,6 +47,7 @@ type CLibrary = fn(&str) -> io::Result<Vec<IpAddr>>;
 struct Shared {
     system: System,
     c_library: CLibrary,
+    has_a_file: fn() -> bool,
     at_once: Shares<Tenant>,
     threads_of_a_tenant: Shares<Tenant>,
     threads: Arc<Semaphore>,
@@ -54,19 +57,20 @@ struct Shared {
 impl Names {
     /// By this machine's hosts file and name servers.
     pub(super) fn of_this_machine() -> Self {
-        Self::of(System::of_this_machine(), by_getaddrinfo)
+        Self::of(System::of_this_machine(), by_getaddrinfo, files::is_one_free)
     }
 
-    /// With a C library that answers as it is told.
+    /// With a C library that answers as it is told, and a file where there is to be one.
     #[cfg(test)]
-    pub(super) fn by_c_library(c_library: CLibrary) -> Self {
-        Self::of(System::of_this_machine(), c_library)
+    pub(super) fn by_c_library(c_library: CLibrary, has_a_file: fn() -> bool) -> Self {
+        Self::of(System::of_this_machine(), c_library, has_a_file)
     }
 
-    fn of(system: System, c_library: CLibrary) -> Self {
+    fn of(system: System, c_library: CLibrary, has_a_file: fn() -> bool) -> Self {
         Self(Arc::new(Shared {
             system,
             c_library,
+            has_a_file,
             at_once: Shares::new(AT_ONCE),
             threads_of_a_tenant: Shares::new(THREADS_OF_A_TENANT),
             threads: Arc::new(Semaphore::new(THREADS)),
@@ -89,8 +93,19 @@ impl Names {
         }
     }
 
-    async fn looked_up(&self, tenant: &Tenant, host: &str, directory: &Directory) -> Result<Vec<IpAddr>, String> {
+    /// Without a file nobody can be asked: it is waited for before a share is taken, and what failed without one says nothing of the name.
+    async fn looked_up(&self, tenant: &Tenant, host: &str, directory: &Directory) -> Found {
         self.0.failed.check(tenant, host)?;
+        loop {
+            files::until(self.0.has_a_file).await;
+            let found = self.asked_for(tenant, host, directory).await;
+            if found.is_ok() || (self.0.has_a_file)() {
+                return found;
+            }
+        }
+    }
+
+    async fn asked_for(&self, tenant: &Tenant, host: &str, directory: &Directory) -> Found {
         let Ok(_share) = timeout(WITHIN, self.0.at_once.take(tenant)).await else {
             return Err(format!("{AT_ONCE} other names of this tenant wait for an answer"));
         };
@@ -104,7 +119,9 @@ impl Names {
             }
         };
         let found = timeout(WITHIN, looked_up).await.unwrap_or_else(|_| Err(unanswered()));
-        if let Err(why) = &found {
+        if let Err(why) = &found
+            && (self.0.has_a_file)()
+        {
             self.0.failed.note(tenant, host, why);
         }
         found

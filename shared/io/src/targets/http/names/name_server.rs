@@ -12,6 +12,7 @@ use hickory_resolver::proto::rr::rdata::A;
 use hickory_resolver::proto::rr::{RData, Record, RecordType};
 use tokio::net::UdpSocket;
 
+use super::super::files;
 use super::Names;
 use super::system::{Directory, System};
 
@@ -60,7 +61,8 @@ impl NameServer {
             let config = ResolverConfig::from_parts(None, vec![], vec![server.clone()]);
             Directory::new(hosts.lock().unwrap().take().unwrap_or_default(), config, ResolverOpts::default())
         };
-        Names::of(System::new(read, || vec![Some(SystemTime::UNIX_EPOCH)]), super::by_getaddrinfo)
+        let system = System::new(read, || vec![Some(SystemTime::UNIX_EPOCH)]);
+        Names::of(system, super::by_getaddrinfo, files::is_one_free)
     }
 
     /// The names that begin so, and were asked for.

@@ -8,12 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use hickory_resolver::config::{NameServerConfig, ResolverConfig, ResolverOpts};
 use hickory_resolver::net::NetError;
-use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::op::Query;
 use hickory_resolver::proto::rr::{Name, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
-use hickory_resolver::{Hosts, TokioResolver};
+use hickory_resolver::{Hosts, Resolver};
 use tokio::time::Instant;
+
+use super::sockets::Sockets;
 
 /// The files are looked at this often while names are asked for: two calls of the kernel.
 const LOOK_EACH: Duration = Duration::from_secs(5);
@@ -46,7 +47,7 @@ struct Known {
 /// A hosts file, and servers to ask.
 pub(super) struct Directory {
     hosts: Hosts,
-    resolver: Option<TokioResolver>,
+    resolver: Option<Resolver<Sockets>>,
 }
 
 impl System {
@@ -94,7 +95,7 @@ impl Directory {
         options.timeout = options.timeout.min(ASK_AGAIN);
         options.cache_size = ANSWERS;
         options.max_active_requests = ON_A_CONNECTION;
-        let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+        let mut builder = Resolver::builder_with_config(config, Sockets::default());
         *builder.options_mut() = options;
         let resolver = builder.build().inspect_err(|error| tracing::warn!(%error, "names cannot be looked up")).ok();
         Self { hosts, resolver }

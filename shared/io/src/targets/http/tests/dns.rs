@@ -156,7 +156,7 @@ fn slow_for_the_dead(host: &str) -> io::Result<Vec<IpAddr>> {
 /// Removed: a tenant's share of the threads (`threads_of_a_tenant`). Sixteen of them were held at a time, and four tenants held all.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenants_dead_names_without_a_dot_hold_four_threads() {
-    let names = Names::by_c_library(slow_for_the_dead);
+    let names = Names::by_c_library(slow_for_the_dead, || true);
     let mut dead = JoinSet::new();
     for number in 0..100 {
         let names = names.clone();
@@ -174,4 +174,33 @@ async fn a_tenants_dead_names_without_a_dot_hold_four_threads() {
     assert!(took < SOON * 2, "{took:?}");
     assert_eq!(MOST_DEAD_AT_ONCE.load(Ordering::SeqCst), 4);
     dead.shutdown().await;
+}
+
+/// How often it is still to be seen that no file is left.
+static NO_FILE: AtomicUsize = AtomicUsize::new(0);
+
+/// Loses the last file to another at its first lookup, and says as little of that as the C library does.
+fn without_a_file_at_first(_host: &str) -> io::Result<Vec<IpAddr>> {
+    static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
+    if LOOKUPS.fetch_add(1, Ordering::SeqCst) == 0 {
+        NO_FILE.store(4, Ordering::SeqCst);
+        return Err(io::Error::other("temporary failure in name resolution"));
+    }
+    Ok(vec![Ipv4Addr::LOCALHOST.into()])
+}
+
+fn has_a_file() -> bool {
+    let left = NO_FILE.load(Ordering::SeqCst);
+    NO_FILE.store(left.saturating_sub(1), Ordering::SeqCst);
+    left == 0
+}
+
+/// Removed, one after the other: that it is looked up again; and that it is not noted. The call failed with `dns`, and any other to that name for five seconds.
+#[tokio::test]
+async fn a_name_that_was_looked_up_without_a_file_is_no_dead_one() {
+    let names = Names::by_c_library(without_a_file_at_first, has_a_file);
+
+    let found = names.addresses(&Tenant::new("one").unwrap(), "printer").await;
+
+    assert_eq!(found, Ok(vec![Ipv4Addr::LOCALHOST.into()]));
 }
