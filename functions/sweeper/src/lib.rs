@@ -7,6 +7,8 @@ pub mod letters;
 pub mod round;
 pub mod waking;
 
+use std::time::Duration;
+
 use futures_util::future::ready;
 use minutehand_domain::Moment;
 use minutehand_io::store::Store as _;
@@ -17,6 +19,15 @@ pub use group::Group;
 pub use handing_out::{sweep_shards, tick_in_groups};
 pub use letters::tell_of_the_oldest_letter;
 pub use waking::{Waking, tell_of_a_push};
+
+/// What is left of an invocation when nothing more is begun: requests under way end, tries and all, the cursors are written,
+/// and what is left is handed out.
+pub const RESERVE: Duration = Duration::from_secs(20);
+
+/// Until when an invocation begins something that its host ends at `deadline`.
+pub fn until(deadline: Moment) -> Moment {
+    deadline - RESERVE
+}
 
 /// One pass over every shard, to its end.
 pub async fn tick<D: Ports>(ports: &D) -> Result<Pass, Fault> {

@@ -16,13 +16,11 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports as _};
 use minutehand_protocol::sweep::Pass;
-use minutehand_sweeper::{Group, Waking, sweep_shards, tell_of_a_push, tell_of_the_oldest_letter, tick_in_groups};
+use minutehand_sweeper::{
+    Group, Waking, sweep_shards, tell_of_a_push, tell_of_the_oldest_letter, tick_in_groups, until,
+};
 use serde_json::Value;
 use tokio::time::timeout;
-
-/// What is left of an invocation when nothing more is begun: requests under way end, tries and all, the cursors are written,
-/// and what is left is handed out.
-const RESERVE: Duration = Duration::from_secs(20);
 
 /// What was measured has yet to be told, and behind a pass that took its time little is left of the invocation.
 const LETTERS_TAKE: Duration = Duration::from_secs(2);
@@ -45,8 +43,8 @@ async fn serve() -> Result<(), Error> {
     let sweeper = Arc::new(Sweeper::start(&Environment::of_this_process()).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
         let sweeper = Arc::clone(&sweeper);
-        let until = Moment::from_millis(event.context.deadline.try_into().unwrap_or(i64::MAX)) - RESERVE;
-        async move { sweeper.sweep(&event.payload, until).await }
+        let deadline = Moment::from_millis(event.context.deadline.try_into().unwrap_or(i64::MAX));
+        async move { sweeper.sweep(&event.payload, until(deadline)).await }
     }))
     .await
 }

@@ -97,4 +97,13 @@ mod tests {
         }
         assert_eq!(Length::of(&Terms::default()), Length::Short, "what is not said is not long");
     }
+
+    #[test]
+    fn a_hook_before_a_call_is_part_of_how_long_it_may_take() {
+        for (before, timeout, length) in [(30, 30, Length::Short), (40, 30, Length::Long), (0, 60, Length::Short)] {
+            let (before, timeout) = (Duration::from_secs(before), Duration::from_secs(timeout));
+            let terms = Terms { timeout, before, ..Terms::default() };
+            assert_eq!(Length::of(&terms), length, "{before:?} and {timeout:?}");
+        }
+    }
 }

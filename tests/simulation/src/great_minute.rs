@@ -34,7 +34,7 @@ use minutehand_io::store::{
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::NoVault;
 use minutehand_io::{Fault, Ports};
-use minutehand_sweeper::{Group, sweep_shards, tick_in_groups};
+use minutehand_sweeper::{Group, sweep_shards, tick_in_groups, until};
 
 use crate::engine::Sim;
 use crate::fate::Fates;
@@ -49,8 +49,8 @@ const ENTERED: i64 = GREAT - 5 * MINUTE;
 /// From then on what is hinted is near, or overdue: that is none of the great minute's passes.
 const NEAR: i64 = GREAT - MINUTE;
 const END: i64 = BEGIN + 15 * MINUTE;
-/// Of an invocation's time, as the deployed sweeper has it.
-pub const RESERVE: i64 = 20_000;
+/// Of an invocation's time, in milliseconds, as the deployed sweeper has it.
+pub const RESERVE: i64 = minutehand_sweeper::RESERVE.as_secs().cast_signed() * 1_000;
 
 /// What a great minute is played with.
 #[derive(Clone, Debug)]
@@ -240,7 +240,7 @@ impl Aws {
     /// A tick, or a message of the queue of sweeps.
     fn invoke(&self, message: Option<String>) {
         let (sim, process) = (self.sim().clone(), self.sim().process("sweeper", 0));
-        let until = Moment::from_millis(sim.now() + self.setting().timeout - RESERVE);
+        let until = until(Moment::from_millis(sim.now() + self.setting().timeout));
         let woken = message.is_some();
         let ports = self.of_a_new_invocation();
         self.seen().busy += usize::from(woken);

@@ -5,11 +5,12 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::head::Head;
-use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::id::{JobId, Tenant, base32};
 use minutehand_domain::job::{Definition, Job};
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::Ports as _;
+use minutehand_io::store::embedded::Codec;
 use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
 
@@ -140,6 +141,39 @@ async fn a_repair_is_on_record_and_a_check_is_not() {
     let items = all.field("/items").as_array().unwrap().clone();
     assert_eq!(items.len(), 1, "{}", all.text);
     assert_eq!((&items[0]["deed"], &items[0]["outcome"]), (&json!("repair"), &json!("done")));
+}
+
+/// The job as nobody, or only a later release, can read it.
+async fn spoil(world: &World, job: JobId, codec: Codec) {
+    let store = world.ports.store();
+    let seen = store.get::<Head>(&acme(), job).await.unwrap().unwrap();
+    let put = store.seen_through(codec).put(&acme(), job, &seen.item, seen.guard()).await.unwrap();
+    assert!(put.is_written());
+}
+
+/// By its key an operator finds an item, and can have it discarded.
+#[tokio::test]
+async fn a_check_names_the_items_that_cannot_be_read_by_their_keys() {
+    let world = World::new();
+    let (whole, corrupt, later) =
+        (job_of_each_minute(&world).await, job_of_each_minute(&world).await, job_of_each_minute(&world).await);
+    spoil(&world, corrupt, Codec::Damaging).await;
+    spoil(&world, later, Codec::Later).await;
+
+    let checked = repair(&world, json!({"check": true})).await;
+
+    assert_eq!(counts(&checked), (1, 0, 0), "{whole}: {}", checked.text);
+    assert_eq!((checked.field("/corrupt"), checked.field("/later")), (json!(1), json!(1)), "{}", checked.text);
+    let findings = checked.field("/findings").as_array().unwrap().clone();
+    let details = |found: &str| {
+        let of_it = findings.iter().filter(|finding| finding["found"] == found);
+        of_it.map(|finding| finding["detail"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (found, job) in [("corrupt", corrupt), ("later", later)] {
+        let key = format!("heads:{}", base32(&[&b"acme\0"[..], &job.as_bytes()[..]].concat()));
+        let details = details(found);
+        assert!(matches!(&details[..], [detail] if detail.starts_with(&key)), "{key}: {details:?}");
+    }
 }
 
 /// Removed: the bound on findings. One answer had them all.

@@ -4,7 +4,8 @@ use minutehand_domain::workflow::edge::On;
 use minutehand_simulation::setting::{Host, Setting};
 use minutehand_simulation::stage::{Stage, Wish, dies_after, every};
 
-/// The second job's timer is damaged where it lies, between those of the first.
+/// The second job's timer is damaged where it lies, between those of the first. The pass at 720 puts it off by an hour, and each pass sees five minutes
+/// ahead.
 ///
 /// Removed: a corrupt timer is left where it is, as what a later release wrote. Its bucket was never left, and each pass of the
 /// next hour began there.
@@ -15,12 +16,18 @@ fn a_corrupt_timer_keeps_no_bucket_and_stops_nothing_beside_it() {
 
     ours.play_to(1500);
     let pass = ours.sweep(1530, "sweeper");
+    ours.sweep_each_minute(1560..4140);
     ours.play_to(1535);
 
     assert_eq!(ours.called(), (1..=25).map(|n| 60 * n).collect::<Vec<_>>());
     assert_eq!(pass.given().corrupt, 0, "it is met again in an hour");
     assert!(ours.oldest_bucket() > 1380, "{}", ours.oldest_bucket());
-    assert!(ours.counted("corrupt met") > 0);
+    let met = ours.counted("corrupt met");
+    assert!(met > 0);
+    ours.play_to(3990);
+    assert_eq!(ours.counted("corrupt met"), met, "its hour is not over");
+    ours.play_to(4110);
+    assert!(ours.counted("corrupt met") > met, "no later than five minutes before its hour is over");
 }
 
 /// The second job's next timer is damaged, or one to come; and then somebody repairs.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use minutehand_domain::job::Change;
+use minutehand_domain::repair::Subject;
 use minutehand_domain::schedule::Plan;
 use minutehand_judge::graph::{Each, Flow, Over, Step, Tolerate};
 use minutehand_simulation::fate::Line;
@@ -201,6 +202,25 @@ fn an_erasure_goes_on_after_a_repair_though_no_job_is_left() {
     stage.play_to(7000);
 
     assert_eq!(ended(&stage), 1);
+}
+
+/// Nobody sweeps: no pass makes the cursor anew before a repair comes to it.
+///
+/// Removed (`repair-discards-a-corrupt-cursor`): it is named, and stays. The repair after found it again.
+#[test]
+fn a_corrupt_cursor_is_named_by_a_repair_and_gone_after_it() {
+    let stage = Stage::new(Wish::on_demand(), []);
+    stage.create(0, "creator");
+    stage.sweep(10, "sweeper");
+    stage.damage_cursor(20);
+
+    let repairs = [30, 40].map(|at| stage.repair(at, "admin"));
+    stage.play_to(50);
+
+    let [found, after] = repairs.map(|repaired| repaired.given());
+    let subjects: Vec<_> = found.findings.iter().map(|finding| &finding.subject).collect();
+    assert_eq!(subjects, [&Subject::Item("cursors 0".to_owned())]);
+    assert_eq!((found.summary.corrupt, after.summary.corrupt), (1, 0), "{found:?} {after:?}");
 }
 
 /// Nothing was lost, and it is repaired twice at the same time as a pass, a claim and a change are made.

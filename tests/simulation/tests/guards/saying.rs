@@ -7,6 +7,7 @@ use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_before};
 
 const DAY: i64 = 24 * 3600;
+const TEMPLATE: &str = include_str!("../../../../template.yaml");
 
 /// What is logged while the stage is played to that second, by line.
 fn said(stage: &Stage, second: i64) -> Vec<String> {
@@ -105,4 +106,28 @@ fn a_timer_that_points_at_what_nobody_can_read_is_an_error_with_its_key() {
     let [timer] = &stage.timers()[..] else { panic!("{:?}", stage.timers()) };
     let line = the_line(&said, "ERROR", "a timer points at what nobody can read");
     assert!(line.contains(&format!("timer={:?}", timer.key)) && line.contains("tenant=\"staged\""), "{line}");
+}
+
+/// Two alarms of the template count them: its filters look for this level, and for these fields.
+///
+/// Removed (`said-in-numbers`): the line. Each alarm was silent, whatever lay there.
+#[test]
+fn what_a_sweep_cannot_read_is_an_error_with_the_numbers_that_the_templates_filters_count() {
+    let corrupt = Stage::new(Wish::once(600), []);
+    corrupt.create(0, "creator");
+    corrupt.damage_timer(100, 600);
+    let later = Stage::new(Wish::once(600), []);
+    later.roll_out(["later"], 1_000);
+    later.create(0, "later");
+
+    for (stage, field) in [(corrupt, "corrupt"), (later, "later")] {
+        stage.sweep(400, "sweeper");
+
+        let said = said(&stage, 410);
+
+        let line = the_line(&said, "ERROR", "timers, or what they point at, cannot be read");
+        assert!(line.contains(&format!(" {field}=1")), "{line}");
+        let filter = format!(r#"FilterPattern: '{{ $.level = "ERROR" && $.{field} > 0 }}'"#);
+        assert_eq!(TEMPLATE.matches(&filter).count(), 1, "{filter}");
+    }
 }
