@@ -159,7 +159,8 @@ export class Alarms extends Construct {
     const { measured } = this;
     this.alarm('DeadLetters', 'ticket', 'Runs failed for good, and nobody has seen to them', { metric: measured.total('dead_letters_total', minutes(15)), above: 0 });
     this.alarm('SlaMissed', 'ticket', 'Runs had not ended by when they were to have', { metric: measured.total('sla_missed_total', minutes(15)), above: 0 });
-    this.alarm('WorkflowsStalled', 'ticket', 'A workflow has made no progress for 15 minutes, and waits for nothing', { metric: measured.total('workflow_stalls_total', minutes(15)), above: 0 });
+    // A sweep's look alone finds a stall.
+    this.alarm('WorkflowsStalled', 'ticket', 'A workflow has made no progress for 15 minutes, and waits for nothing', { metric: measured.total('workflow_stalls_total', minutes(15), ['sweeper']), above: 0 });
     // Of a receiver that does not answer the last try has timed out. A message is always of high priority.
     const unheard = ['failed', 'timed_out'].flatMap((word) => {
       const name = `notifications_total.${word}`;
@@ -206,8 +207,9 @@ export class Alarms extends Construct {
   private limits(): void {
     const { measured } = this;
     this.alarm('StoreThrottled', 'ticket', 'DynamoDB refuses requests for want of capacity', { metric: measured.total('store_throttles_total', minutes(1), WHEREVER), above: 0, of: 5, bad: 3 });
-    // What the gateway refuses no function hears of: a tenant within its quota may have all others refused there.
-    const byQuota = ['requests', 'runs', 'jobs', 'fires', 'connections', 'bodies'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api'));
+    // What the gateway refuses no function hears of: a tenant within its quota may have all others refused there. `connections` and `bodies` a process alone
+    // refuses: a function has one request at a time.
+    const byQuota = ['requests', 'runs', 'jobs', 'fires'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api'));
     const refused = combined([...byQuota, measured.refusedByGateway(minutes(15))], minutes(15), 'refused with 429');
     const dropped = (word: string) => ({ metric: measured.total(`telemetry_dropped_total.${word}`, minutes(15), WHEREVER), above: 0, of: 2, bad: 2 });
     this.whole('TelemetryDropped', 'ticket', 'Spans or metrics are not exported to the collector, or events do not reach the bus', [

@@ -209,6 +209,8 @@ test('late starts are a share of all of them', () => {
     const [, condition, value] = /^IF\((.*) > 0, (.*), 0\)$/.exec(worth)!;
     assert.ok(evaluated(condition!) === 3000, worth);
     assert.ok(Math.abs(evaluated(value!) - (100 * (2.99 + 3)) / 3000) < 1e-9, worth);
+    const asked = Properties['Metrics'].flatMap(({ Id, MetricStat }: any) => (MetricStat ? [`${Id.replace(/_\d$/, '')} ${MetricStat.Stat}`] : []));
+    assert.deepEqual([...new Set(asked)].sort(), ['m_begun SampleCount', 'm_intime PR(:5)']);
   }
 });
 
@@ -246,17 +248,43 @@ test('a function that is down rings, whatever the others do, and before its last
   assert.ok(Properties['DatapointsToAlarm'] >= 3, 'one bad minute, or two, wake nobody');
 });
 
-/** What an alarm's expression comes to where so much was counted, by the name of the metric and its dimensions. */
-function worthOf(alarm: string, counted: (metric: string, dimensions: Record<string, string>) => number): number {
+type Counted = (metric: string, dimensions: Record<string, string>) => number;
+
+/**
+ * What an alarm's expression comes to where so much was counted, by the name of the metric and its dimensions, and so much a period before: `DIFF` is what lies
+ * between the two.
+ */
+function worthOf(alarm: string, counted: Counted, before: Counted = counted): number {
   const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === alarm)!;
   const { Expression } = Properties['Metrics'].find((metric: any) => metric.Expression);
-  const worth = Expression.replaceAll(/FILL\((\w+), 0\)/g, (_: string, id: string) => {
-    const { MetricName, Dimensions } = Properties['Metrics'].find(({ Id }: any) => Id === id).MetricStat.Metric;
-    return String(counted(MetricName, Object.fromEntries((Dimensions ?? []).map(({ Name, Value }: any) => [Name, Value]))));
-  });
+  const at = (expression: string, counted: Counted) =>
+    expression.replaceAll(/FILL\((\w+), 0\)|\b(m_\w+)/g, (_: string, filled?: string, bare?: string) => {
+      const { MetricName, Dimensions } = Properties['Metrics'].find(({ Id }: any) => Id === (filled ?? bare)).MetricStat.Metric;
+      return String(counted(MetricName, Object.fromEntries((Dimensions ?? []).map(({ Name, Value }: any) => [Name, Value]))));
+    });
+  const grown = Expression.replaceAll(/DIFF\((MAX\(\[[^\]]*\]\))\)/g, (_: string, of: string) => `(${at(of, counted)} - ${at(of, before)})`);
   const choose = (condition: boolean, so: number, otherwise: number) => (condition ? so : otherwise);
-  return new Function('IF', 'MAX', `return ${worth}`)(choose, (of: number[]) => Math.max(...of));
+  return new Function('IF', 'MAX', `return ${at(grown, counted).replaceAll('AND', '&&')}`)(choose, (of: number[]) => Math.max(...of));
 }
+
+/** A hint is in its queue from five minutes ahead until its call has ended: ten minutes, of long calls twenty-five. One queue is enough, whatever the others hold. */
+test('what a queue holds rings while it is older than it may be and grows older', () => {
+  const worth = (part: string, before: number, now: number) => {
+    const age = (seconds: number) => (_metric: string, { QueueName }: Record<string, string>) => (QueueName.startsWith('prod-Normal') ? seconds : 60);
+    return worthOf(`prod-QueueBehind-${part}`, age(now), age(before));
+  };
+  for (const [part, limit] of [['Short', 600], ['Long', 1500]] as const) {
+    const rows = [
+      { what: 'at it, and rising', before: limit - 300, now: limit, wanted: 0 },
+      { what: 'above it, and rising', before: limit - 299, now: limit + 1, wanted: limit + 1 },
+      { what: 'above it, and as before', before: limit + 300, now: limit + 300, wanted: 0 },
+      { what: 'above it, and falling', before: limit + 600, now: limit + 300, wanted: 0 },
+    ];
+    for (const { what, before, now, wanted } of rows) {
+      assert.equal(worth(part, before, now), wanted, `${part}: ${what}`);
+    }
+  }
+});
 
 /** A function that answers 503 to everybody has not failed, and nothing was refused. */
 test('an API that answers with faults rings', () => {
@@ -351,6 +379,110 @@ function evaluated(expression: string): number {
   assert.match(expression, /^[\d.()+*/ -]+$/);
   return Number(new Function(`return ${expression}`)());
 }
+
+const COMPARED: Record<string, string> = {
+  GreaterThanThreshold: '>',
+  GreaterThanOrEqualToThreshold: '>=',
+  LessThanThreshold: '<',
+  GreaterThanUpperThreshold: 'above',
+};
+
+/** Its statistics, and the words and numbers of its expressions, each once. */
+function madeOf(metrics: any[]): string {
+  const statistics = metrics.flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Stat] : []));
+  const words = metrics.flatMap(({ Expression }) => Expression?.match(/\b[A-Z][A-Z_]+\b|(?<![\w.])\d+(?:\.\d+)?/g) ?? []);
+  return [...new Set([...statistics, ...words])].join(' ');
+}
+
+/** When it rings; of what; seconds of a period, how many of them are looked at, and how many must be bad; what silence is. */
+type Row = [rings: string, of: string, seconds: number, periods: number, bad: number, silence: string];
+
+/** Why so: docs/decisions/0042-alarms.md. */
+const ALARMS: Record<string, Row> = {
+  LateStarts: ['> 5', 'p99 MAX', 60, 5, 5, 'notBreaching'],
+  'StartBudgetBurns-Burn144In60Minutes': ['> 1.44', 'PR(:5) SampleCount IF FILL 0 100', 3600, 1, 1, 'notBreaching'],
+  'StartBudgetBurns-Burn144In5Minutes': ['> 1.44', 'PR(:5) SampleCount IF FILL 0 100', 300, 1, 1, 'notBreaching'],
+  'StartBudgetBurns-Burn60In360Minutes': ['> 0.6', 'PR(:5) SampleCount IF FILL 0 100', 21600, 1, 1, 'notBreaching'],
+  'StartBudgetBurns-Burn60In30Minutes': ['> 0.6', 'PR(:5) SampleCount IF FILL 0 100', 1800, 1, 1, 'notBreaching'],
+  'CriticalWaits-BeganLate': ['> 30', 'Maximum', 60, 5, 1, 'notBreaching'],
+  'CriticalWaits-AwaitsWorker': ['> 30', 'Maximum MAX FILL 0', 60, 5, 1, 'notBreaching'],
+  'CriticalWaits-NotTaken': ['> 0', 'Minimum Sum IF FILL 0 AND 1', 60, 4, 2, 'notBreaching'],
+  OccurrencesMissed: ['> 0', 'Sum FILL 0', 300, 1, 1, 'notBreaching'],
+  'SweepBehind-Late': ['> 120', 'Maximum', 60, 7, 2, 'notBreaching'],
+  'SweepBehind-Fails': ['> 0', 'Sum', 60, 7, 5, 'notBreaching'],
+  'SweepBehind-NotTaken': ['> 0', 'Minimum Sum IF FILL 0 AND 1', 60, 7, 5, 'notBreaching'],
+  TelemetryMissing: ['< 1', 'SampleCount', 60, 5, 5, 'breaching'],
+  SweepsStopped: ['> 0', 'Sum', 60, 20, 1, 'notBreaching'],
+  'QueueBehind-Short': ['> 0', 'Maximum IF MAX 600 AND DIFF 0', 300, 2, 2, 'notBreaching'],
+  'QueueBehind-ShortNotTaken': ['> 0', 'Minimum Sum IF FILL 0 AND 1', 60, 7, 5, 'notBreaching'],
+  'QueueBehind-Long': ['> 0', 'Maximum IF MAX 1500 AND DIFF 0', 300, 2, 2, 'notBreaching'],
+  'QueueBehind-LongNotTaken': ['> 0', 'Minimum Sum IF FILL 0 AND 1', 60, 18, 16, 'notBreaching'],
+  HintsGivenUp: ['> 0', 'Maximum FILL 0', 300, 1, 1, 'notBreaching'],
+  DeadLetters: ['> 0', 'Sum FILL 0', 900, 1, 1, 'notBreaching'],
+  SlaMissed: ['> 0', 'Sum FILL 0', 900, 1, 1, 'notBreaching'],
+  WorkflowsStalled: ['> 0', 'Sum FILL 0', 900, 1, 1, 'notBreaching'],
+  NotificationsFailing: ['> 0', 'Sum FILL 0', 900, 1, 1, 'notBreaching'],
+  'FailuresUnusual-CalledBand': ['above band', 'Sum ANOMALY_DETECTION_BAND 4 IF FILL 0 20 100', 3600, 2, 2, 'notBreaching'],
+  'FailuresUnusual-CalledSome': ['> 5', 'Sum IF FILL 0 20 100', 3600, 2, 2, 'notBreaching'],
+  'FailuresUnusual-UnansweredBand': ['above band', 'Sum ANOMALY_DETECTION_BAND 4 IF FILL 0 20 100', 3600, 2, 2, 'notBreaching'],
+  'FailuresUnusual-UnansweredSome': ['> 5', 'Sum IF FILL 0 20 100', 3600, 2, 2, 'notBreaching'],
+  'FailuresUnusual-PulledBand': ['above band', 'Sum ANOMALY_DETECTION_BAND 4 IF FILL 0 20 100', 3600, 2, 2, 'notBreaching'],
+  'FailuresUnusual-PulledSome': ['> 5', 'Sum IF FILL 0 20 100', 3600, 2, 2, 'notBreaching'],
+  PoolUnattended: ['> 180', 'Maximum MAX FILL 0', 300, 25, 1, 'notBreaching'],
+  PoolBehind: ['> 300', 'Maximum MAX FILL 0', 300, 25, 1, 'notBreaching'],
+  HeartbeatsLost: ['> 5', 'Sum FILL 0', 900, 1, 1, 'notBreaching'],
+  'RescuesUnusual-Band': ['above band', 'Sum ANOMALY_DETECTION_BAND 4 FILL 0', 1800, 1, 1, 'notBreaching'],
+  'RescuesUnusual-Some': ['> 5', 'Sum FILL 0', 1800, 1, 1, 'notBreaching'],
+  StoreThrottled: ['> 0', 'Sum FILL 0', 60, 5, 3, 'notBreaching'],
+  'TelemetryDropped-Traces': ['> 0', 'Sum FILL 0', 900, 2, 2, 'notBreaching'],
+  'TelemetryDropped-Metrics': ['> 0', 'Sum FILL 0', 900, 2, 2, 'notBreaching'],
+  'TelemetryDropped-Events': ['> 0', 'Sum FILL 0', 900, 2, 2, 'notBreaching'],
+  QuotaRefusals: ['> 100', 'Sum FILL 0', 900, 1, 1, 'notBreaching'],
+  FunctionsFail: ['> 0', 'Sum FILL 0', 300, 3, 2, 'notBreaching'],
+  'FunctionsDown-Refused': ['>= 50', 'Sum MAX IF FILL 0 100', 60, 5, 3, 'notBreaching'],
+  'FunctionsDown-ApiFails': ['>= 50', 'Sum IF FILL 0 100', 60, 5, 3, 'notBreaching'],
+  'HintsGivenBack-NothingBegun': ['> 0', 'Sum IF FILL 0', 60, 5, 3, 'notBreaching'],
+  'HintsGivenBack-NothingReached': ['> 0', 'Sum SampleCount IF FILL 0', 60, 5, 3, 'notBreaching'],
+  'ArchiveBehind-Late': ['> 21600000', 'Maximum', 300, 1, 1, 'notBreaching'],
+  'ArchiveBehind-NotRead': ['< 1', 'SampleCount', 900, 4, 4, 'breaching'],
+  ArchiveIncomplete: ['> 0', 'Sum FILL 0', 900, 1, 1, 'notBreaching'],
+};
+
+/** The parts of those that have some. */
+const WHOLES: Record<string, string> = {
+  StartBudgetBurns: '((Burn144In60Minutes AND Burn144In5Minutes) OR (Burn60In360Minutes AND Burn60In30Minutes))',
+  CriticalWaits: '(BeganLate OR AwaitsWorker OR NotTaken)',
+  SweepBehind: '(Late OR Fails OR NotTaken)',
+  QueueBehind: '(Short OR ShortNotTaken OR Long OR LongNotTaken)',
+  FailuresUnusual: '((CalledBand AND CalledSome) OR (UnansweredBand AND UnansweredSome) OR (PulledBand AND PulledSome))',
+  RescuesUnusual: '((Band AND Some))',
+  TelemetryDropped: '(Traces OR Metrics OR Events)',
+  FunctionsDown: '(Refused OR ApiFails)',
+  HintsGivenBack: '((NothingBegun AND NothingReached))',
+  ArchiveBehind: '(Late OR NotRead)',
+};
+
+test('each alarm and each part of one has the numbers that this table has', () => {
+  const resources = over();
+  const named = ({ Properties }: Resource) => Properties['AlarmName'].slice('prod-'.length);
+  const rows = ofType(resources, 'AWS::CloudWatch::Alarm').map((alarm) => {
+    const { Properties } = alarm;
+    const metrics = Properties['Metrics'] ?? [{ MetricStat: { Stat: Properties['Statistic'], Period: Properties['Period'] } }];
+    const [seconds] = metrics.flatMap(({ MetricStat }: any) => (MetricStat ? [MetricStat.Period] : []));
+    const threshold = Properties['Threshold'] === undefined ? 'band' : Number(Properties['Threshold'].toFixed(6));
+    const [periods, bad] = [Properties['EvaluationPeriods'], Properties['DatapointsToAlarm'] ?? Properties['EvaluationPeriods']];
+    return [named(alarm), [`${COMPARED[Properties['ComparisonOperator']]} ${threshold}`, madeOf(metrics), seconds, periods, bad, Properties['TreatMissingData']]];
+  });
+  assert.equal(rows.length, 47);
+  assert.deepEqual(Object.fromEntries(rows), ALARMS);
+
+  const wholes = ofType(resources, 'AWS::CloudWatch::CompositeAlarm').map((whole) => {
+    const pieces: any[] = whole.Properties['AlarmRule']['Fn::Join'][1];
+    const rule = pieces.map((piece) => (typeof piece === 'string' ? piece : named(resources[piece['Fn::GetAtt'][0]]!))).join('');
+    return [named(whole), rule.replaceAll(/ALARM\("(.*?)"\)/g, '$1').replaceAll(`${named(whole)}-`, '')];
+  });
+  assert.deepEqual(Object.fromEntries(wholes), WHOLES);
+});
 
 test('CloudWatch takes what an alarm looks at', () => {
   for (const { Properties } of ofType(over(), 'AWS::CloudWatch::Alarm')) {

@@ -68,8 +68,8 @@ pub enum Event<'a> {
     Prevented { by: Layer },
     /// A request was refused, since its tenant has as much as it may have.
     Refused { over: Over },
-    /// A run was found waiting for a worker, for so long by now, while one is alive that could carry it out.
-    AwaitsWorker { run: &'a Run, waited: Duration },
+    /// A run was found waiting for a worker, for so long by now, while one of its pool is alive that could carry it out.
+    AwaitsWorker { run: &'a Run, pool: &'a PoolName, waited: Duration, now: Moment },
     /// It waits while none of its pool is alive that could, and for so long no such one was heard of.
     Unattended { run: &'a Run, pool: &'a PoolName, silent: Duration },
     /// A hint is given back, since what says whether it may be carried out, or what its call needs, cannot be reached.

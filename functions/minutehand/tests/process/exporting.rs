@@ -24,8 +24,12 @@ fn exporting(data: &TempDir, endpoint: &str, set: &[(&str, &str)]) -> Server {
 /// Nobody listens there: no test asks for a port by its number, and the system gives none below 1024.
 const NOWHERE: &str = "http://127.0.0.1:1";
 
+async fn metrics(client: &Client) -> String {
+    client.get("/metrics").await.body.as_str().expect("a text").to_owned()
+}
+
 async fn metric(client: &Client, line: &str) -> u64 {
-    let text = client.get("/metrics").await.body.as_str().expect("a text").to_owned();
+    let text = metrics(client).await;
     let value = text.lines().find_map(|other| other.strip_prefix(line)?.strip_prefix(' '));
     value.unwrap_or_else(|| panic!("no {line} in {text}")).parse().expect("a whole number")
 }
@@ -127,7 +131,14 @@ async fn a_variable_that_means_nothing_is_said_and_an_argument_refused() {
 }
 
 const AT_ONCE: u64 = 1000;
-const ROUNDS: u64 = 3;
+/// Until the queue is full: it holds 4,096 spans, and a run has two.
+const FILLING: u64 = 3;
+/// Those that are measured, behind that.
+const MEASURED: u64 = 4;
+const ROUNDS: u64 = FILLING + MEASURED;
+
+/// What a busy machine may add to each of them beside what it adds to some, in milliseconds.
+const SLACK: f64 = 250.0;
 
 /// A server with jobs that run, round by round.
 struct Working {
@@ -145,9 +156,11 @@ impl Working {
         Self { what, server, _data: data }
     }
 
-    /// A thousand jobs that are due at once; until all have run.
-    async fn round(&self, number: u64) {
+    /// A thousand jobs that are due at once; until all have run. From due to begun, in milliseconds: so many are the seconds of a thousand runs together
+    /// for each of them on average.
+    async fn round(&self, number: u64) -> f64 {
         let client = self.server.client();
+        let before = late_in_all(&client).await;
         let job = |job| json!({ "name": format!("{number} {job}"), "target": { "noop": {} } });
         let jobs: Vec<Value> = (0..AT_ONCE).map(job).collect();
         let made = client.post("/v1/jobs/batch", json!({ "jobs": jobs })).await;
@@ -158,16 +171,23 @@ impl Working {
             (run >= wanted).then_some(())
         })
         .await;
-    }
-
-    /// From due to begun, in milliseconds: of half of the runs it was less.
-    async fn lag(&self) -> f64 {
-        let stats = self.server.client().get("/v1/stats").await.body;
-        stats["lag_ms"]["p50"].as_f64().unwrap_or_else(|| panic!("{stats}"))
+        late_in_all(&client).await - before
     }
 }
 
-/// More spans than the queue holds. Which bounds were removed, and seen to be missed: the tests of `minutehand-otel`.
+/// From due to begun: the seconds of all runs so far together.
+async fn late_in_all(client: &Client) -> f64 {
+    let text = metrics(client).await;
+    let sums = text.lines().filter_map(|line| line.strip_prefix("minutehand_run_lag_seconds_sum{"));
+    sums.map(|sum| sum.rsplit(' ').next().unwrap_or_default().parse::<f64>().expect("seconds")).sum()
+}
+
+fn least_and_most(lags: &[f64]) -> (f64, f64) {
+    lags.iter().fold((f64::INFINITY, 0.0), |(least, most), lag| (f64::min(least, *lag), f64::max(most, *lag)))
+}
+
+/// A busy machine makes some rounds slow, a collector that is waited for each of them: so the best round with one is compared with the worst without, and as
+/// much is allowed above that as the best without lies below it. More spans than the queue holds. Which bounds were removed, and seen to be missed: the tests of `minutehand-otel`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_collector_that_hangs_or_is_away_makes_no_run_late_and_holds_no_end_up() {
     let hanging = Collector::hanging().await;
@@ -177,18 +197,24 @@ async fn a_collector_that_hangs_or_is_away_makes_no_run_late_and_holds_no_end_up
         Working::start("the collector is away", Some(NOWHERE)),
     );
 
+    let mut lags: [Vec<f64>; 3] = Default::default();
     for number in 0..ROUNDS {
-        for working in [&without, &hangs, &gone] {
-            working.round(number).await;
+        for (working, lags) in [&without, &hangs, &gone].into_iter().zip(&mut lags) {
+            let lag = working.round(number).await;
+            if number >= FILLING {
+                lags.push(lag);
+            }
         }
     }
 
-    let usual = without.lag().await;
-    for working in [hangs, gone] {
-        let (client, lag) = (working.server.client(), working.lag().await);
+    let [usual, while_it_hangs, while_it_is_away] = lags;
+    let (least, most) = least_and_most(&usual);
+    for (working, lags) in [(hangs, while_it_hangs), (gone, while_it_is_away)] {
+        let (client, (best, _)) = (working.server.client(), least_and_most(&lags));
         let lost = dropped(&client, "traces").await;
-        say(&format!("{}: p50 of the lag {lag} ms, {usual} ms without; {lost} spans dropped", working.what));
-        assert!(lag <= 4.0 * usual + 2_000.0, "{}: {lag} ms, {usual} ms without", working.what);
+        let told = format!("{best:.0} ms late at best, {least:.0} to {most:.0} ms without");
+        say(&format!("{}: {told}; {lost} spans dropped", working.what));
+        assert!(best <= most + (most - least) + SLACK, "{}: {told}", working.what);
         // Two spans of each run, the queue, and a batch under way.
         let told = 2 * AT_ONCE * ROUNDS;
         assert!(lost >= told - 4096 - 512 && lost < told, "{}: {lost} of {told}", working.what);

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{Origin, RunKey, Tenant};
-use minutehand_domain::run::{Run, Skip, State};
+use minutehand_domain::pool::PoolName;
+use minutehand_domain::run::{Ending, Run, Skip, State};
 
 use super::seldom::Seldom;
 use super::{Event, SPOKEN_FOR};
@@ -20,27 +21,36 @@ const MOST: usize = 20;
 
 static TOLD: LazyLock<Seldom<(Tenant, &'static str)>> = LazyLock::new(|| Seldom::at_most(MOST));
 
+struct Complaint<'a> {
+    tenant: &'a Tenant,
+    run: RunKey,
+    /// Where it waits, where that is what there is to tell.
+    pool: Option<&'a PoolName>,
+    what: &'static str,
+    now: Moment,
+}
+
 /// Tells of an event, where it is one of those that alarms count, and nothing was told of the like for a minute.
 pub(super) fn complain(event: &Event<'_>) {
-    let Some((tenant, run, what, now)) = complaint(event) else { return };
+    let Some(Complaint { tenant, run, pool, what, now }) = complaint(event) else { return };
     if TOLD.is_to_be_told((tenant.clone(), what), now) {
         tracing::warn!(
-            tenant = tenant.as_str(), job = %run.job, %run,
+            tenant = tenant.as_str(), job = %run.job, %run, pool = pool.map(PoolName::as_str),
             "{what}; no more of this is told for a minute"
         );
     }
 }
 
-fn complaint<'a>(event: &Event<'a>) -> Option<(&'a Tenant, RunKey, &'static str, Moment)> {
-    match *event {
-        Event::Run { run, from, was, now } => {
-            of_a_run(run, from, was, now).map(|what| (&run.tenant, run.key, what, now))
-        }
+fn complaint<'a>(event: &Event<'a>) -> Option<Complaint<'a>> {
+    let (tenant, run, pool, what, now) = match *event {
+        Event::Run { run, from, was, now } => (&run.tenant, run.key, None, of_a_run(run, from, was, now)?, now),
         Event::Reached { tenant, run, since, now, .. } if now.since(since) > LATE => {
-            Some((tenant, run, LATE_START, now))
+            (tenant, run, None, LATE_START, now)
         }
-        _ => None,
-    }
+        Event::AwaitsWorker { run, pool, now, .. } => (&run.tenant, run.key, Some(pool), AWAITS_WORKER, now),
+        _ => return None,
+    };
+    Some(Complaint { tenant, run, pool, what, now })
 }
 
 const LATE_START: &str = "a run was come to more than 5 s late";
@@ -48,6 +58,8 @@ const MISSED: &str = "an occurrence was missed for good";
 const DEAD: &str = "a run came to nothing, and is a dead letter";
 const UNTOLD: &str = "a message of a notification rule was given up";
 const HOLDER_LOST: &str = "nothing was heard of who held a run, and its lease ran out";
+const AWAITS_WORKER: &str = "a run waits for a worker, though its pool has some";
+const TAKEN_UP: &str = "an attempt was lost, and its run was taken up again";
 
 fn of_a_run(run: &Run, from: &str, was: Option<&Run>, now: Moment) -> Option<&'static str> {
     let has_just_ended = run.is_finished() && !was.is_some_and(Run::is_finished);
@@ -57,8 +69,23 @@ fn of_a_run(run: &Run, from: &str, was: Option<&Run>, now: Moment) -> Option<&'s
         }
         State::Skipped { why: Skip::Missed, .. } if has_just_ended && from != SPOKEN_FOR => Some(MISSED),
         _ if has_just_ended && run.is_dead_letter() => Some(DEAD),
-        _ => was.filter(|was| has_lost_its_holder(run, was, now)).map(|_| HOLDER_LOST),
+        _ => was.and_then(|was| of_a_lost_attempt(run, was, now)),
     }
+}
+
+/// What a worker, or a target that had taken the run on, lost is an alarm of its own, and is told of as that.
+fn of_a_lost_attempt(run: &Run, was: &Run, now: Moment) -> Option<&'static str> {
+    if has_lost_its_holder(run, was, now) {
+        return Some(HOLDER_LOST);
+    }
+    is_taken_up_again(run, was).then_some(TAKEN_UP)
+}
+
+/// As rescues are counted: an attempt begins, and the one before it was lost, by a process that died or by anything that handed the run back.
+fn is_taken_up_again(run: &Run, was: &Run) -> bool {
+    let has_begun = run.fence > was.fence && run.lease().is_some_and(|lease| !lease.cancelled);
+    let before = run.attempts.iter().rev().nth(1).and_then(|attempt| attempt.ended.as_ref());
+    has_begun && run.key.origin != Origin::Notification && before.is_some_and(|ended| ended.how == Ending::Lost)
 }
 
 #[cfg(test)]
@@ -70,6 +97,8 @@ mod tests {
 
     use super::*;
     use crate::logged::Logged;
+    use crate::metrics::LEASES_RESCUED;
+    use crate::metrics::measured::measure;
 
     const DUE: Moment = Moment::from_secs(1_800_000_000);
 
@@ -91,12 +120,18 @@ mod tests {
         (was, run)
     }
 
+    fn claimed(run: &Run, now: Moment) -> Run {
+        let by = Claimant { worker: Worker(1), exclusive_store: false };
+        run.after(&RunEvent::Claim { by, terms: &Terms::default() }, now).unwrap()
+    }
+
     #[test]
     fn what_alarms_count_is_told_of_with_its_tenant() {
         let (was, dead) = failed(&run("acme", Origin::Schedule));
         let (unsent, untold) = failed(&run("acme", Origin::Notification));
         let missed = run("acme", Origin::Schedule).skipped(Skip::Missed, None, DUE);
         let paused = run("acme", Origin::Schedule).skipped(Skip::Paused, None, DUE);
+        let pool = "web1".parse().unwrap();
         let changed = |run, from, was| Event::Run { run, from, was, now: DUE };
         let reached = |late| {
             let (tenant, run, priority) = (&was.tenant, was.key, was.priority);
@@ -111,9 +146,10 @@ mod tests {
             (changed(&paused, "none", None), None),
             (reached(LATE), None),
             (reached(LATE * 2), Some(LATE_START)),
+            (Event::AwaitsWorker { run: &was, pool: &pool, waited: LATE, now: DUE }, Some(AWAITS_WORKER)),
         ];
         for (event, told) in rows {
-            assert_eq!(complaint(&event).map(|(_, _, what, _)| what), told, "{event:?}");
+            assert_eq!(complaint(&event).map(|complaint| complaint.what), told, "{event:?}");
         }
     }
 
@@ -131,5 +167,42 @@ mod tests {
         assert_eq!(told.matches(DEAD).count(), 1, "{told}");
         assert!(told.contains(" WARN ") && told.contains("tenant=\"told-once\""), "{told}");
         assert!(told.contains(&format!("run={}", dead.key)), "{told}");
+    }
+
+    #[test]
+    fn a_run_that_waits_for_busy_workers_is_named_with_its_pool_once_a_minute() {
+        let (waiting, pool) = (run("waits", Origin::Schedule), "web1".parse().unwrap());
+        let lines = Logged::default();
+        lines.see(|| {
+            for _ in 0..3 {
+                complain(&Event::AwaitsWorker { run: &waiting, pool: &pool, waited: LATE, now: DUE });
+            }
+        });
+
+        let told = lines.text();
+        assert_eq!(told.matches(AWAITS_WORKER).count(), 1, "{told}");
+        assert!(told.contains("tenant=\"waits\"") && told.contains("pool=\"web1\""), "{told}");
+        assert!(told.contains(&format!("run={}", waiting.key)), "{told}");
+    }
+
+    /// Of these the alarm's metric is asked as well, so that the two go by one rule.
+    #[test]
+    fn a_run_is_named_where_a_rescue_is_counted() {
+        for (origin, is_counted) in [(Origin::Schedule, true), (Origin::Notification, false)] {
+            let born = run("acme", origin);
+            let first = claimed(&born, DUE);
+            let lost_at = first.lease().unwrap().until + Duration::from_secs(60);
+            let again = claimed(&first, lost_at);
+
+            for (run, was, is_told) in [(&first, &born, false), (&again, &first, is_counted), (&again, &again, false)] {
+                let event = Event::Run { run, from: "running", was: Some(was), now: lost_at };
+                let mut rescues = 0;
+                measure(&event, &mut |metric, _, _| rescues += u32::from(metric.name == LEASES_RESCUED.name));
+
+                assert_eq!(rescues, u32::from(is_told), "{event:?}");
+                let told = complaint(&event).map(|complaint| complaint.what);
+                assert_eq!(told, is_told.then_some(TAKEN_UP), "{event:?}");
+            }
+        }
     }
 }

@@ -82,7 +82,7 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
         }
         Event::Prevented { by } => add(&PREVENTED, &[by.as_str()], 1.0),
         Event::Refused { over } => add(&QUOTA_REFUSALS, &[over.as_str()], 1.0),
-        Event::AwaitsWorker { run, waited } => add(&WORKER_WAITS, &[run.priority.as_str()], waited.as_secs_f64()),
+        Event::AwaitsWorker { run, waited, .. } => add(&WORKER_WAITS, &[run.priority.as_str()], waited.as_secs_f64()),
         Event::Unattended { run, silent, .. } => add(&UNATTENDED, &[run.priority.as_str()], silent.as_secs_f64()),
         Event::GivenBack => add(&GIVEN_BACK, &[], 1.0),
     }
@@ -345,7 +345,7 @@ mod tests {
             ("refused", Event::Refused { over: Over::Jobs }, &["quota_refusals_total jobs 1"]),
             (
                 "waits for a worker",
-                Event::AwaitsWorker { run: &unborn, waited: Duration::from_secs(31) },
+                Event::AwaitsWorker { run: &unborn, pool: &pool, waited: Duration::from_secs(31), now },
                 &["worker_wait_seconds high 31"],
             ),
             (

@@ -220,7 +220,7 @@ async fn tell_of_a_wait<D: Ports>(ports: &D, run: &Run, offer: &Offer) -> Result
     let Offer { pool, handler, .. } = offer;
     let waited = now.since(first_offered(ports, run, offer).await?);
     ports.events().emit(&match silent_for(ports, &run.tenant, pool, handler).await? {
-        None => Event::AwaitsWorker { run, waited },
+        None => Event::AwaitsWorker { run, pool, waited, now },
         Some(silent) => Event::Unattended { run, pool, silent: silent.min(waited) },
     });
     Ok(())
