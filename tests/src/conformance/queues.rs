@@ -362,6 +362,7 @@ fn every_shape() -> Vec<Hint> {
     };
     let mut shapes = timers.map(of).to_vec();
     shapes.push(Hint { tenant: named(&"z-9".repeat(21)), ..shapes[0].clone() });
-    shapes.push(Hint { stamp: TimerStamp { generation: u64::MAX, written: Moment::END }, ..shapes[0].clone() });
+    let written_last = TimerStamp { generation: u64::MAX, written: Moment::END };
+    shapes.push(Hint { stamp: written_last, ..of(TimerKey::occurrence(job_id(3), Moment::EPOCH)) });
     shapes
 }

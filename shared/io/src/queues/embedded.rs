@@ -149,7 +149,7 @@ impl<C: Clock> Queues for EmbeddedQueues<C> {
     type Receipt = Receipt;
 
     async fn send(&self, lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
-        let sent = self.state().send(lane.priority, hint, at)?;
+        let sent = self.state().send(lane.priority, hint, at, self.clock.now())?;
         self.wake_receivers(sent);
         Ok(())
     }

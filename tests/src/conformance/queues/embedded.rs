@@ -255,6 +255,28 @@ pub async fn a_hint_that_waits_already_is_not_queued_twice() {
     assert_eq!(queues.depths()[2], Depth { ready: 0, delayed: 1, in_flight: 0 });
 }
 
+/// Each look moves the timer of a run that waits for hands, and hints it again.
+///
+/// Removed once, by hand: what waits is compared by all that it says. A run that waited for a day had thirty hints, and a hundred thousand of them half a gigabyte.
+pub async fn a_run_that_waits_for_hands_has_one_hint_however_often_it_is_looked_at() {
+    let queues = queues();
+    let Timer { key, stamp, .. } = timer(1, 0);
+    for minute in [1, 2, 4, 8] {
+        let written = at(60 * minute);
+        let moved = Timer { key: key.moved_to(written), stamp: TimerStamp { written, ..stamp }, ..timer(1, 0) };
+        queues.send(Priority::Normal.into(), &Hint::of(&moved), at(0)).await.unwrap();
+        queues.send(Priority::Normal.into(), &hint(2), at(0)).await.unwrap();
+    }
+
+    assert_eq!(queues.depths()[2], Depth { ready: 2, delayed: 0, in_flight: 0 });
+    let delivered = queues.receive(9).await;
+
+    assert_eq!(numbers(&delivered), [1, 2], "each keeps its turn");
+    assert_eq!(delivered[0].hint.timer, key.moved_to(at(480)), "it says what is so now");
+    queues.send(Priority::Normal.into(), &Hint::of(&timer(1, 0)), at(0)).await.unwrap();
+    assert_eq!(queues.depths()[2].ready, 1, "what was delivered waits no more");
+}
+
 /// Otherwise an overdue look would wait behind a hint that was given back for late.
 pub async fn of_two_that_say_the_same_the_sooner_stands() {
     let (queues, clock) = queues_and_clock();
@@ -284,15 +306,16 @@ pub async fn a_hint_in_flight_is_queued_again_and_given_back_it_is_one_again() {
 }
 
 /// Which timer a hint may erase depends on its stamp; another tenant's and another queue's are others altogether.
-pub async fn hints_that_differ_in_anything_are_no_doubles() {
+pub async fn hints_of_another_tenant_at_another_time_or_of_another_queue_are_no_doubles() {
     let queues = queues();
     let one = hint(1);
     let of_another = Hint { tenant: named("another"), ..one.clone() };
     let put_anew = Hint { stamp: TimerStamp { generation: one.stamp.generation + 1, ..one.stamp }, ..one.clone() };
-    for hint in [&one, &of_another, &put_anew] {
-        queues.send(Priority::Normal.into(), hint, at(0)).await.unwrap();
+    for (hint, due) in [(&one, 0), (&of_another, 0), (&put_anew, 1)] {
+        queues.send(Priority::Normal.into(), hint, at(due)).await.unwrap();
     }
     queues.send(Priority::High.into(), &one, at(0)).await.unwrap();
+    advance(secs(1)).await;
 
     assert_eq!(queues.receive(9).await.len(), 4);
 }

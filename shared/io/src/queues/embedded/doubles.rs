@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
 use minutehand_domain::Moment;
+use minutehand_domain::id::RunKey;
 
 use super::packed::Packed;
 use super::queue::Position;
@@ -38,6 +39,11 @@ struct Hashed(u64);
 impl Doubles {
     pub(super) fn said(&self, tenant: TenantNumber, packed: &Packed) -> Said {
         Said(self.hashing.hash_one((tenant, packed)))
+    }
+
+    /// Of any hint of a run that could be taken when it was sent.
+    pub(super) fn of_run(&self, tenant: TenantNumber, run: RunKey) -> Said {
+        Said(self.hashing.hash_one((tenant, run)))
     }
 
     /// Where the one may wait that says the same. The caller compares the two: hashes may collide.

@@ -41,6 +41,12 @@ impl Packed {
         Some(Hint { tenant, run: run.map_or_else(|| timer.run_key(), |run| run.0), timer, stamp, sent })
     }
 
+    /// The run that it is of, and when the timer behind it was written.
+    pub(super) fn run(&self) -> Option<(RunKey, Moment)> {
+        let (run, Of(timer, _), Of(stamp, _)): Kept = postcard::from_bytes(self.says()).ok()?;
+        Some((run.map_or_else(|| timer.run_key(), |run| run.0), stamp.written))
+    }
+
     fn says(&self) -> &[u8] {
         self.0.split_last_chunk::<SENT_BYTES>().map_or(&self.0, |(says, _sent)| says)
     }

@@ -61,10 +61,40 @@ impl Queue {
         if double.is_some_and(|waiting| waiting < position) {
             return Put { sooner: false, was_double };
         }
-        double.and_then(|later| self.hints.remove(&later));
+        double.and_then(|later| self.remove(later));
         self.doubles.waits(said, position);
         self.hints.insert(position, packed);
         Put { sooner: self.settle_for(position), was_double }
+    }
+
+    /// Puts what can be taken at once. Where such a hint of the same run waits, that keeps its turn and says what the newer of the two does: each look at a
+    /// backlog hints all of it, behind timers that it has just moved.
+    pub(super) fn put_visible(&mut self, position: Position, packed: Packed) -> Put {
+        let Some((run, written)) = packed.run() else { return self.put(position, packed) };
+        let of_run = self.doubles.of_run(position.tenant, run);
+        let there = |waiting: &Position| self.hints.get(waiting).and_then(Packed::run).filter(|(of, _)| *of == run);
+        let waiting = self.doubles.candidate(of_run, position.tenant);
+        let Some((waiting, (_, before))) = waiting.and_then(|waiting| Some((waiting, there(&waiting)?))) else {
+            let said = self.doubles.said(position.tenant, &packed);
+            let put = self.put(position, packed);
+            if let Some(standing) = self.doubles.candidate(said, position.tenant) {
+                self.doubles.waits(of_run, standing);
+            }
+            return put;
+        };
+        if before <= written {
+            self.say(waiting, packed);
+        }
+        Put { sooner: false, was_double: true }
+    }
+
+    /// Has the hint there say something else.
+    fn say(&mut self, position: Position, packed: Packed) {
+        let said = self.doubles.said(position.tenant, &packed);
+        if let Some(before) = self.hints.insert(position, packed) {
+            self.doubles.waits_no_more(self.doubles.said(position.tenant, &before), position);
+        }
+        self.doubles.waits(said, position);
     }
 
     /// True if what was put there is now the first to become visible.
@@ -149,6 +179,9 @@ impl Queue {
     fn remove(&mut self, position: Position) -> Option<(Position, Packed)> {
         let packed = self.hints.remove(&position)?;
         self.doubles.waits_no_more(self.doubles.said(position.tenant, &packed), position);
+        if let Some((run, _)) = packed.run() {
+            self.doubles.waits_no_more(self.doubles.of_run(position.tenant, run), position);
+        }
         Some((position, packed))
     }
 

@@ -81,10 +81,12 @@ struct Held {
 pub(super) struct Wakes(pub(super) bool);
 
 impl State {
-    pub(super) fn send(&mut self, priority: Priority, hint: &Hint, at: Moment) -> Result<Wakes, Fault> {
+    pub(super) fn send(&mut self, priority: Priority, hint: &Hint, at: Moment, now: Moment) -> Result<Wakes, Fault> {
         let packed = Packed::of(hint)?;
         let position = Position { tenant: self.tenants.add_hint(&hint.tenant), at, number: self.next_number() };
-        Ok(self.put(priority, position, packed))
+        let queue = &mut self.queues[priority.index()];
+        let put = if at <= now { queue.put_visible(position, packed) } else { queue.put(position, packed) };
+        Ok(self.counted(position, put))
     }
 
     /// Whether hints wait, and the process is to be looked at again.
@@ -264,9 +266,13 @@ impl State {
         self.concurrency.map_or(usize::MAX, |most| most.saturating_sub(self.held.len()))
     }
 
-    /// Of two that say the same one is left, and counted.
     fn put(&mut self, priority: Priority, position: Position, packed: Packed) -> Wakes {
-        let Put { sooner, was_double } = self.queues[priority.index()].put(position, packed);
+        let put = self.queues[priority.index()].put(position, packed);
+        self.counted(position, put)
+    }
+
+    /// Of two that say the same one is left, and counted.
+    fn counted(&mut self, position: Position, Put { sooner, was_double }: Put) -> Wakes {
         if was_double {
             self.tenants.remove_hint(position.tenant);
         }
