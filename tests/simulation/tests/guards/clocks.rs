@@ -115,12 +115,14 @@ fn what_a_clock_that_was_ahead_put_off_is_looked_at_when_it_is_right() {
     }
 }
 
-/// One machine's clock is a day ahead while a pass puts a run off; then there is a repair by that clock, and later it is set right.
+/// One machine's clock is a day ahead while a pass puts a run off, in which it dies; there is a repair by that clock, and the next machine starts when it is
+/// right.
 ///
 /// Removed (`forgets-no-clock-that-was-ahead`): a repair forgets with the hints when the last pass was. The run waited for a day. Seed 5000104802 met it.
 #[test]
 fn a_repair_by_a_clock_that_is_ahead_hides_nothing_of_it() {
-    let stage = Stage::on(Setting { exclusive_store: true, ..Setting::plain() }, Wish::on_demand(), []);
+    let alone = Setting { exclusive_store: true, ..Setting::plain() };
+    let stage = Stage::on(alone, Wish::on_demand(), [dies_after("ahead", "erase_timer")]);
     stage.lose_hints(0..100);
     stage.create(0, "creator");
     stage.ask(5, "client");
@@ -129,6 +131,7 @@ fn a_repair_by_a_clock_that_is_ahead_hides_nothing_of_it() {
     stage.sweep(60, "ahead");
     stage.repair(70, "repairer");
     stage.set_clocks(90, 0);
+    stage.start(100, "next");
     stage.sweep_each_minute(120..600);
 
     stage.play_to(590);

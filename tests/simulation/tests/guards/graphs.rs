@@ -87,12 +87,12 @@ fn what_a_dead_executors_task_owes_is_paid_by_whoever_finds_it_over() {
 /// Removed (`settles-what-stands`): what is over already is left to its timer. The second task began ten minutes later.
 #[test]
 fn what_an_end_owes_is_paid_at_once_behind_a_fault() {
-    let long = Step { timeout: Some(600_000), ..slow(45, &[]) };
-    let stage = Graphs::new([flow([long, call(&[0])])], [fails_before("executor", "update")]);
+    let long = Step { timeout: Some(600_000), ..slow(100, &[]) };
+    let stage = Graphs::new([flow([long, call(&[0])])], [nth(2, fails_before("executor", "put_timer"))]);
     let run = stage.ask(1);
     stage.sweep_each_minute(60..900);
 
-    stage.play_to(75);
+    stage.play_to(110);
 
     assert_eq!(stage.status(run.given()), "succeeded");
     assert_eq!(stage.judge(), []);
