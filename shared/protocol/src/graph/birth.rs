@@ -59,6 +59,26 @@ pub(super) async fn start<D: Ports>(
     Ok(())
 }
 
+/// Whether what was decided before has been started. Nothing is promised for it again: each look at a task would leave one more timer at each task behind it, and
+/// each of those a look. One that is over and has no timer is settled: whoever bore it may have died.
+pub(super) async fn is_there<D: Ports>(
+    family: &Family<'_, D>,
+    place: TaskPlace,
+    work: &mut Work,
+) -> Result<bool, Fault> {
+    let there = family.ports.store().get::<Run>(family.tenant(), family.key(place)).await?;
+    let is_there = there.is_some();
+    if let Some(over) = there.map(|seen| seen.item).filter(is_born_over) {
+        work.settle(over);
+    }
+    Ok(is_there)
+}
+
+/// Whether it is over and no timer stands behind it.
+fn is_born_over(run: &Run) -> bool {
+    run.is_finished() && run.fence == 0
+}
+
 /// Starts branches of a `for_each`, many at once: what their payloads speak of is read once for all.
 pub(super) async fn start_branches<D: Ports>(
     family: &mut Family<'_, D>,
@@ -102,7 +122,7 @@ async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Born, Fault> 
             None => Ok(Born { is_new: true, over: Some(run) }),
         },
         Put::Conflict(there) => {
-            let over = there.map(|seen| seen.item).filter(|there| there.is_finished() && there.fence == 0);
+            let over = there.map(|seen| seen.item).filter(is_born_over);
             Ok(Born { is_new: false, over })
         }
     }

@@ -9,6 +9,13 @@ use minutehand_io::{Fault, Ports};
 
 use super::family::Family;
 
+/// Whether an edge was closed now, or had been before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closing {
+    Now,
+    Before,
+}
+
 /// Closes an edge of a join; answers with what is decided, where all is known that the rule asks for. One edge is no join: it is
 /// written nowhere.
 pub(super) async fn close<D: Ports>(
@@ -17,23 +24,28 @@ pub(super) async fn close<D: Ports>(
     edge: usize,
     how: Closed,
     rule: Rule,
-) -> Result<Option<(Decision, Closed)>, Fault> {
+) -> Result<Option<(Decision, Closed, Closing)>, Fault> {
     let edges = family.edges(of);
     if edges <= 1 {
-        return Ok(rule.decide(how, true).map(|decision| (decision, how)));
+        return Ok(rule.decide(how, true).map(|decision| (decision, how, Closing::Now)));
     }
     let (tree, (mut node, mut at), mut how) = (Tree::of(edges), Tree::leaf(edge), how);
+    let mut closing = Closing::Now;
     loop {
         let parent = &family.parent.item;
         let key = JoinKey::new(parent.key, family.graph.parts, of, node);
         let update = CloseEdge { edge: at, how, expires_at: family.graph.expires_at };
         let join = match family.ports.store().update(&parent.tenant, key, &update).await? {
-            Updated::Done(seen) | Updated::Refused(Some(seen)) => seen.item,
+            Updated::Done(seen) => seen.item,
+            Updated::Refused(Some(seen)) => {
+                closing = Closing::Before;
+                seen.item
+            }
             Updated::Refused(None) => return Err(Fault::unavailable("store", "a join came and went")),
         };
         match tree.look(node, &join, rule) {
             Found::Open => return Ok(None),
-            Found::Decided(decision, closed) => return Ok(Some((decision, closed))),
+            Found::Decided(decision, closed) => return Ok(Some((decision, closed, closing))),
             Found::Up { node: above, edge, closed } => (node, at, how) = (above, edge, closed),
         }
     }

@@ -15,11 +15,11 @@ use minutehand_domain::workflow::plan::Node;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
-use super::birth::start;
+use super::birth::{is_there, start};
 use super::ending::end_of_phase;
 use super::family::Family;
 use super::following::let_follow;
-use super::join::close;
+use super::join::{Closing, close};
 use super::owed::{Owed, owed, owes};
 use super::stop::{census, stop};
 use super::unfold::begin;
@@ -221,7 +221,7 @@ async fn settle_branch<D: Ports>(
         start(family, TaskPlace { branch: Some(next), ..place }, Decision::Start, false, work).await?;
     }
     let closed = Closed::edge(On::Finished, ended, ended == Ended::Failed);
-    if let Some((_, closed)) = close(family, Of::End, branch.into(), closed, Rule::All).await? {
+    if let Some((_, closed, _)) = close(family, Of::End, branch.into(), closed, Rule::All).await? {
         end_of_phase(family, Of::End, closed, work).await?;
     }
     Ok(())
@@ -239,14 +239,17 @@ async fn settle_node<D: Ports>(
         let Some(after) = plan.node(child.node) else { continue };
         let closed = Closed::edge(after.parents[child.edge].on, ended, tainted);
         let decided = close(family, Of::Task(child.node), child.edge, closed, after.task.rule).await?;
-        if let Some((decision, closed)) = decided {
-            start(family, TaskPlace::task(child.node), decision, closed.tainted, work).await?;
+        if let Some((decision, closed, closing)) = decided {
+            let place = TaskPlace::task(child.node);
+            if closing == Closing::Now || !is_there(family, place, work).await? {
+                start(family, place, decision, closed.tainted, work).await?;
+            }
         }
     }
     if let Some(edge) = node.end {
         let of = family.plan.end(family.plan.phase(number));
         let closed = Closed::edge(On::Finished, ended, tainted);
-        if let Some((_, closed)) = close(family, of, edge, closed, Rule::All).await? {
+        if let Some((_, closed, _)) = close(family, of, edge, closed, Rule::All).await? {
             end_of_phase(family, of, closed, work).await?;
         }
     }

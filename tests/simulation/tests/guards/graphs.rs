@@ -764,6 +764,30 @@ fn what_is_skipped_is_settled_once_however_many_ways_lead_to_it() {
     assert_eq!(stage.status(run.given()), "failed");
 }
 
+/// Twelve tasks, each behind all before it: two thousand ways lead through them to the last, which takes its time. The executor of the first dies before it has
+/// erased its timer, so that it is looked at when those behind it are over.
+///
+/// Removed (`nothing-again-behind-a-redo`): each look at a task promises one at each task behind it. There were as many looks as ways, and as many timers.
+#[test]
+fn a_look_at_what_is_settled_leaves_nothing_at_what_comes_behind_it() {
+    let behind_all = |nth: usize| (0..nth).collect::<Vec<_>>();
+    let last = Step { timeout: Some(900_000), ..slow(500, &behind_all(12)) };
+    let dense = (0..12).map(|nth| call(&behind_all(nth))).chain([last]);
+    let stage = Graphs::new([flow(dense)], [dies_before("executor", "erase_timer")]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(130);
+    let before = stage.steps();
+
+    stage.play_to(430);
+    let steps = stage.steps() - before;
+    stage.play_to(600);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert!(steps < 500, "{steps} steps");
+    assert_eq!(stage.judge(), []);
+}
+
 /// Ninety workflows below one are stopped with it.
 ///
 /// Removed (`stopped-below-in-one-go`): each of them that is stopped has all of them looked through again. That took more than a hundred times as many steps,
