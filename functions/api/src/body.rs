@@ -13,7 +13,7 @@ use std::sync::Arc;
 use axum::body::Body as Incoming;
 use axum::extract::{FromRequest, Request};
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Method};
 use http_body_util::BodyExt as _;
 use minutehand_domain::id::Tenant;
@@ -74,6 +74,10 @@ impl Body {
 
     async fn read(request: Request, most: usize, budget: &BodyBudget) -> Result<Self, Problem> {
         let is_json = is_json(request.method(), request.headers());
+        if request.headers().get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+            let told = "send the body as it is: it is said to be packed (`Content-Encoding`)";
+            return Err(Problem::new(Kind::UnsupportedMediaType, told));
+        }
         let declared = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         if declared.is_some_and(|bytes: usize| bytes > most) {
             return Err(too_large(most));

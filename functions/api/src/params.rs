@@ -3,7 +3,9 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use axum::extract::{FromRequestParts, Path, Query};
+use axum::extract::{FromRequestParts, Path, Query, Request};
+use axum::middleware::Next;
+use axum::response::Response;
 use http::Method;
 use http::request::Parts;
 use minutehand_domain::access::KeyId;
@@ -213,6 +215,20 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
         match Query::try_from_uri(&parts.uri) {
             Ok(Query(params)) => Ok(Self(params)),
             Err(refused) => Err(explain(&refused.body_text())),
+        }
+    }
+}
+
+/// Refuses parameters where there are none: a `dry_run` that is not heard must not pass for one that was.
+pub(crate) async fn without_parameters(request: Request, next: Next) -> Result<Response, Problem> {
+    let given = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
+    let Query(given) = given.map_err(|refused| explain(&refused.body_text()))?;
+    match given.first() {
+        None => Ok(next.run(request).await),
+        Some((name, _)) => {
+            let pointer = format!("?{name}").chars().take(suggestion::DETAIL_CHARS).collect();
+            let detail = "there is no such parameter: this request takes none".to_owned();
+            Err(Problem::invalid(vec![FieldError { pointer, detail }]))
         }
     }
 }

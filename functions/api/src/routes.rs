@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use http::Method;
 use minutehand_domain::access::Role;
@@ -15,6 +15,7 @@ use crate::app_state::AppState;
 use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
+use crate::params::without_parameters;
 use crate::{
     audit, backup, calendars, fires, health, jobs, keys, leases, letters, notifications, openapi, operations, pools,
     quotas, repair, runs, schedules, scrape, secrets, signing, stats, targets, tenants, why, workers, workflow_runs,
@@ -299,9 +300,13 @@ pub(crate) fn operations<D: Ports>() -> Vec<Operation> {
 
 impl<D: Ports> Route<D> {
     pub(crate) fn mount(self, router: Router<Arc<AppState<D>>>, app: &Arc<AppState<D>>) -> Router<Arc<AppState<D>>> {
+        let answer = match (self.needs, (self.doc)().takes_parameters()) {
+            (Some(_), false) => self.answer.route_layer(from_fn(without_parameters)),
+            (Some(_), true) | (None, _) => self.answer,
+        };
         let answer = match self.needs {
-            Some(need) => self.answer.route_layer(from_fn_with_state((Arc::clone(app), need), authenticate::<D>)),
-            None => self.answer,
+            Some(need) => answer.route_layer(from_fn_with_state((Arc::clone(app), need), authenticate::<D>)),
+            None => answer,
         };
         router.route(self.path, answer)
     }

@@ -107,10 +107,12 @@ impl Operation {
     fn allows(&self, kind: Kind) -> bool {
         let doc = &self.doc;
         match kind {
-            Kind::Unauthorized | Kind::Forbidden | Kind::QuotaExceeded | Kind::Unavailable => self.needs.is_some(),
+            // A parameter that there is not is invalid as well.
+            Kind::Unauthorized | Kind::Forbidden | Kind::Invalid | Kind::QuotaExceeded | Kind::Unavailable => {
+                self.needs.is_some()
+            }
             Kind::NotFound => self.names().next().is_some(),
             Kind::Malformed | Kind::TooLarge | Kind::UnsupportedMediaType => doc.takes.is_some(),
-            Kind::Invalid => doc.takes.is_some() || doc.query.is_some(),
             Kind::MethodNotAllowed | Kind::Conflict | Kind::VersionMismatch | Kind::KeyReused => false,
         }
     }

@@ -118,6 +118,10 @@ impl OperationDoc {
         Self { more, ..self }
     }
 
+    pub(crate) const fn takes_parameters(&self) -> bool {
+        self.query.is_some()
+    }
+
     pub(super) fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(T::json_schema), ..self }
     }

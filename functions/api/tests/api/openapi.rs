@@ -67,6 +67,26 @@ async fn every_operation_is_one_of_the_routers() {
     }
 }
 
+/// Removed: what looks for parameters where none is taken. `DELETE /v1/tenants/acme?dry_run=true` erased the tenant.
+#[tokio::test]
+async fn an_operation_without_parameters_refuses_any() {
+    let world = World::new();
+    let document = document(&world).await;
+    let is_of_a_query = |parameter: &Value| resolved(&document, parameter)["in"] == "query";
+    let takes_any = |operation: &Map<String, Value>| {
+        operation.get("parameters").and_then(Value::as_array).is_some_and(|all| all.iter().any(is_of_a_query))
+    };
+
+    for (method, path, operation) in operations(&document) {
+        if takes_any(operation) || operation["security"] == json!([]) {
+            continue;
+        }
+        let answer = world.by(ACME_KEY, &method, &format!("{path}?dry_run=true"), None).await;
+
+        assert_eq!(answer.problem(422, "invalid"), ["?dry_run"], "{method} {path}");
+    }
+}
+
 #[tokio::test]
 async fn every_method_that_an_address_knows_is_an_operation() {
     let world = World::new();
