@@ -15,10 +15,10 @@ use minutehand_domain::pace;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Deleted, Guard, Seen, Store as _};
+use minutehand_io::store::{Deleted, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::chain::pending_change::bump_epoch;
+use crate::chain::pending_change::{bump_epoch, refuse_creators};
 use crate::job::change::{Changed, Want, change};
 use crate::job::heed::known;
 use crate::timers::promise::{erase, move_to};
@@ -182,12 +182,10 @@ async fn refuse_who_is_about_to<D: Ports>(
     id: JobId,
     there: Option<Seen<Head>>,
 ) -> Result<bool, Fault> {
-    let (guard, epoch) = there.as_ref().map_or((Guard::Absent, 0), |seen| (seen.guard(), seen.item.epoch()));
-    if let Some(job) = there.and_then(|seen| seen.item.into_job()) {
-        return bump_epoch(ports, job, guard).await;
+    match there.map(|seen| (seen.guard(), seen)) {
+        Some((guard, Seen { item: Head::Job(job), .. })) => bump_epoch(ports, job, guard).await,
+        there => refuse_creators(ports, tenant, id, there.map(|(_, seen)| seen)).await,
     }
-    let tombstone = Head::Tombstone { tenant: tenant.clone(), id, epoch: epoch + 1 };
-    Ok(ports.store().put(tenant, id, &tombstone, guard).await?.is_written())
 }
 
 /// Only as it was before the job was looked at: who has written it anew since is about to heed the calendar as it is now.

@@ -1,12 +1,12 @@
 //! A change on its way: its timer is promised, its head is not written yet. What is made of that timer until then.
 
 use minutehand_domain::head::Head;
-use minutehand_domain::id::JobId;
+use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::pace;
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Guard, Store as _};
+use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::timers::promise::{erase, move_to};
@@ -32,4 +32,16 @@ pub async fn keep_promise_of_a_change<D: Ports>(ports: &D, timer: &Timer, job: J
 pub async fn bump_epoch<D: Ports>(ports: &D, job: Job, guard: Guard) -> Result<bool, Fault> {
     let bumped = Head::Job(Job { epoch: job.epoch + 1, ..job });
     Ok(ports.store().put(bumped.tenant(), bumped.id(), &bumped, guard).await?.is_written())
+}
+
+/// A tombstone where no job is, and the next one where one is already: a creator who has read what was there before is refused, and reads it again.
+pub async fn refuse_creators<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    id: JobId,
+    there: Option<Seen<Head>>,
+) -> Result<bool, Fault> {
+    let (guard, epoch) = there.map_or((Guard::Absent, 0), |seen| (seen.guard(), seen.item.epoch()));
+    let tombstone = Head::Tombstone { tenant: tenant.clone(), id, epoch: epoch + 1 };
+    Ok(ports.store().put(tenant, id, &tombstone, guard).await?.is_written())
 }

@@ -16,6 +16,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::chain::pending_change::refuse_creators;
 use crate::lookup::{job_of, seen_job_of};
 
 /// Tries against others who change the same job at the same time: as many as may come into one list, and some.
@@ -124,9 +125,7 @@ async fn is_gone<D: Ports>(ports: &D, front: &Job, entry: &Listed) -> Result<boo
     if ports.clock().now().since(since) < pace::ORPHAN {
         return Ok(false);
     }
-    let (guard, epoch) = there.map_or((Guard::Absent, 0), |seen| (seen.guard(), seen.item.epoch()));
-    let tombstone = Head::Tombstone { tenant: tenant.clone(), id, epoch: epoch + 1 };
-    Ok(ports.store().put(tenant, id, &tombstone, guard).await?.is_written())
+    refuse_creators(ports, tenant, id, there).await
 }
 
 async fn put<D: Ports>(ports: &D, job: Job, guard: Guard) -> Result<bool, Fault> {

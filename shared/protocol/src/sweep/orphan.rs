@@ -13,12 +13,12 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Run, Skip};
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::dispatch::NothingToDispatch;
 use crate::chain::passing_over::skip;
-use crate::chain::pending_change::bump_epoch;
+use crate::chain::pending_change::{bump_epoch, refuse_creators};
 use crate::chain::taken::record_taken;
 use crate::graph::attend::{Derived, derive};
 use crate::lookup::{job_of, knowing};
@@ -38,7 +38,7 @@ pub async fn inspect_orphaned_occurrence<D: Ports>(
         return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
     let closed = match nothing {
-        NothingToDispatch::Absent => write_tombstone(ports, timer, key).await?,
+        NothingToDispatch::Absent => refuse_its_creator(ports, timer, key).await?,
         NothingToDispatch::NotAdmitted(_) => refuse_for_good(ports, timer, key).await?,
     };
     if closed { erase(ports, timer).await } else { Ok(()) }
@@ -84,13 +84,13 @@ async fn given_up<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<R
     Ok(Run { kept, ..run })
 }
 
-/// A tombstone where no job is: the head put of a creator who slept until now is refused by it.
-async fn write_tombstone<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
-    let tombstone = Head::Tombstone { tenant: timer.tenant.clone(), id: key.job, epoch: 1 };
-    match ports.store().put(tombstone.tenant(), tombstone.id(), &tombstone, Guard::Absent).await? {
-        Put::Written(_) => Ok(true),
-        Put::Conflict(there) => Ok(there.is_none_or(|seen| seen.item.job().is_none())),
+/// False where a job has come, or whoever is about to create one was not refused: the next look sees.
+async fn refuse_its_creator<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
+    let there = ports.store().get::<Head>(&timer.tenant, key.job).await?;
+    if there.as_ref().is_some_and(|seen| seen.item.job().is_some()) {
+        return Ok(false);
     }
+    refuse_creators(ports, &timer.tenant, key.job, there).await
 }
 
 /// A new epoch for a job that refuses the timer, and the record of what did not fire. False where the job has changed

@@ -24,6 +24,24 @@ fn a_creator_who_slept_for_twenty_minutes_is_refused() {
     assert_eq!((stage.job(), stage.timers(), stage.called()), (None, vec![], vec![]));
 }
 
+/// A tombstone stands there already, of a creator who died before, and the slow one has read it.
+///
+/// Removed (`orphans-next-tombstone`): a tombstone refuses who comes behind it, too. The creator was told that its job exists, and nothing led to it. Seed
+/// 5000253791 met it.
+#[test]
+fn a_creator_who_has_seen_a_tombstone_and_slept_is_refused_by_the_next() {
+    let script = [dies_before("dead", "put_head"), sleeps_before("slow", "put_head", TWENTY_MINUTES)];
+    let stage = Stage::new(Wish::every(600, 60), script);
+    stage.sweep_each_minute(60..6000);
+    stage.create(0, "dead");
+
+    let created = stage.create(1810, "slow");
+    stage.play_to(6000);
+
+    assert_eq!(created.given(), Created::TooSlow);
+    assert_eq!((stage.job(), stage.timers(), stage.called()), (None, vec![], vec![]));
+}
+
 /// Whoever is told that it was too slow asks again, and the tombstone does not stand in its way.
 #[test]
 fn a_creator_who_was_too_slow_may_ask_again() {
