@@ -74,10 +74,8 @@ impl Body {
 
     async fn read(request: Request, most: usize, budget: &BodyBudget) -> Result<Self, Problem> {
         let is_json = is_json(request.method(), request.headers());
-        if request.headers().get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
-            let told = "send the body as it is: it is said to be packed (`Content-Encoding`)";
-            return Err(Problem::new(Kind::UnsupportedMediaType, told));
-        }
+        let is_packed =
+            request.headers().get(CONTENT_ENCODING).is_some_and(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity"));
         let declared = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         if declared.is_some_and(|bytes: usize| bytes > most) {
             return Err(too_large(most));
@@ -85,6 +83,10 @@ impl Body {
         let tenant =
             request.extensions().get::<Caller>().map_or_else(Tenant::deployment, |caller| caller.tenant().clone());
         let (bytes, place) = gathered(request.into_body(), most, |bytes| budget.reserve(&tenant, bytes)).await?;
+        if !bytes.is_empty() && is_packed {
+            let told = "send the body as it is: it is said to be packed (`Content-Encoding`)";
+            return Err(Problem::new(Kind::UnsupportedMediaType, told));
+        }
         if !bytes.is_empty() && !is_json {
             return Err(Problem::new(Kind::UnsupportedMediaType, "send JSON, with `Content-Type: application/json`"));
         }

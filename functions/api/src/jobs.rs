@@ -169,12 +169,11 @@ pub(crate) async fn delete<D: Ports>(
     }
     let command = Command { change: Change::Delete, precondition, by: caller.by.clone(), note };
     match changed(&app, &caller, acting, id, &command).await? {
-        Changed::Done(_)
-        | Changed::AsItWas(_)
-        | Changed::Refused(_, _)
-        | Changed::NotHeeded(_)
-        | Changed::NotToFollow(_) => {
-            app.meters.note_end(caller.tenant());
+        Changed::Done(_) => {
+            app.meters.note_deletion(caller.tenant());
+            Ok(StatusCode::NO_CONTENT)
+        }
+        Changed::AsItWas(_) | Changed::Refused(_, _) | Changed::NotHeeded(_) | Changed::NotToFollow(_) => {
             Ok(StatusCode::NO_CONTENT)
         }
         Changed::NotFound => Err(Problem::no_job()),

@@ -130,7 +130,7 @@ impl Meters {
     }
 
     /// Notes that a job was deleted here: there may be room for another.
-    pub(crate) fn note_end(&self, tenant: &Tenant) {
+    pub(crate) fn note_deletion(&self, tenant: &Tenant) {
         self.with(tenant, |meter| meter.changes += 1);
     }
 
@@ -171,7 +171,7 @@ impl Meters {
         if let Some(admitted) = self.admit_by_count(tenant, more, limits, begun) {
             return admitted;
         }
-        if let Some((_, fault)) = failed.as_ref().filter(|(at, _)| *at >= asked) {
+        if let Some((_, fault)) = failed.as_ref().filter(|(at, _)| (asked..=begun).contains(at)) {
             return Err(fault.clone().into());
         }
         let changes = self.with(tenant, |meter| meter.changes);
@@ -404,7 +404,7 @@ mod tests {
         counted(Load { next_end: Some(after(5_000)), ..ONE });
         assert_eq!([4_999, 5_000].map(is_counted_again), [false, true], "one ends by itself");
         counted(ONE);
-        meters.note_end(&tenant);
+        meters.note_deletion(&tenant);
         assert_eq!([999, 1_000].map(is_counted_again), [false, true], "one was deleted");
     }
 }

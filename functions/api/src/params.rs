@@ -219,7 +219,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// Refuses parameters where there are none: a `dry_run` that is not heard must not pass for one that was.
+/// Refuses parameters where a route takes none: a `dry_run` that is ignored must not look obeyed.
 pub(crate) async fn without_parameters(request: Request, next: Next) -> Result<Response, Problem> {
     let given = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
     let Query(given) = given.map_err(|refused| explain(&refused.body_text()))?;

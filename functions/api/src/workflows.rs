@@ -117,7 +117,9 @@ pub(crate) async fn delete<D: Ports>(
     };
     let deed = (Deed::DeleteWorkflow, &*id.to_string());
     let deleted = acting.on_record_as(ports, caller.tenant(), deed, deleting, is_done).await?;
-    app.meters.note_end(caller.tenant());
+    if is_done(&deleted) {
+        app.meters.note_deletion(caller.tenant());
+    }
     match deleted {
         Deleted::Done => Ok(StatusCode::NO_CONTENT),
         Deleted::NotYet if deletion.cancel_runs => Err(Problem::new(

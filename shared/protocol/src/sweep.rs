@@ -73,6 +73,7 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
         Err(fault) => return Swept { fault: Some(fault), ..Swept::default() },
     };
     let Cursor { swept_at, hinted_to, .. } = *bookmark.cursor();
+    // Hints that were forgotten leave a `swept_at` that may be no pass's.
     if hinted_to > Moment::EPOCH {
         ports.events().emit(&Event::Sweeping { behind: now.since(swept_at) });
     }
@@ -101,7 +102,7 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
 pub async fn forget_hints<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
     let Some(seen) = ports.store().get::<Cursor>(&Tenant::deployment(), shard).await? else { return Ok(()) };
     let forgotten = seen.item.forgotten(first);
-    // A clock that was ahead may have put something off: the pass has to see it that begins once the clock is right. Until then it looks right itself.
+    // A clock that was ahead may have put something off, and looks right until it is corrected: the doubt is kept for the pass behind that.
     let forgotten = if ports.me().exclusive_store { forgotten.doubted(seen.item.latest()) } else { forgotten };
     // A conflict is a pass that ran meanwhile: it has hinted, and another forgetting is the caller's to ask for.
     let _put = ports.store().put(&Tenant::deployment(), shard, &forgotten, seen.guard()).await?;

@@ -34,12 +34,12 @@ pub fn head(world: &World, job: &Job, counted_from: i64, now: i64) -> judge::Hea
     judge::Head { since: now, decided, status, schedule, catch_up }
 }
 
-/// From when on the fires of a job are counted: since it was made; or, where that is of a clock that was ahead, since a repair has found so, which is all that
-/// changes there which of them is the last.
+/// From when on a job's fires are counted: from its creation; or, where a clock that was ahead made it, from the `since` that a repair wrote. Only such a repair
+/// moves the last fire to an earlier time.
 pub fn counting(told: &Told, job: &Job) -> Counting {
     let last = last_of(&job.schedule);
     match told.counting {
-        Some(Counting { last: before, .. }) if before > last && last.is_some() => {
+        Some(Counting { last: before, from }) if before > last && last.is_some() && job.since.millis() < from => {
             Counting { from: job.since.millis(), last }
         }
         Some(known) => Counting { last, ..known },

@@ -107,7 +107,7 @@ impl Operation {
     fn allows(&self, kind: Kind) -> bool {
         let doc = &self.doc;
         match kind {
-            // A parameter that there is not is invalid as well.
+            // A parameter that the operation does not have is refused as invalid.
             Kind::Unauthorized | Kind::Forbidden | Kind::Invalid | Kind::QuotaExceeded | Kind::Unavailable => {
                 self.needs.is_some()
             }

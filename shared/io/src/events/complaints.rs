@@ -7,11 +7,11 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::id::{Origin, RunKey, Tenant};
 use minutehand_domain::pool::PoolName;
-use minutehand_domain::run::{Ending, Run, Skip, State};
+use minutehand_domain::run::{Run, Skip, State};
 
 use super::seldom::Seldom;
 use super::{Event, SPOKEN_FOR};
-use crate::metrics::measured::has_lost_its_holder;
+use crate::metrics::measured::{begins_attempt, has_lost_its_holder, lost_the_one_before};
 
 /// As the alarms have it that tell of late starts.
 const LATE: Duration = Duration::from_secs(5);
@@ -83,9 +83,7 @@ fn of_a_lost_attempt(run: &Run, was: &Run, now: Moment) -> Option<&'static str> 
 
 /// As rescues are counted: an attempt begins, and the one before it was lost, by a process that died or by anything that handed the run back.
 fn is_taken_up_again(run: &Run, was: &Run) -> bool {
-    let has_begun = run.fence > was.fence && run.lease().is_some_and(|lease| !lease.cancelled);
-    let before = run.attempts.iter().rev().nth(1).and_then(|attempt| attempt.ended.as_ref());
-    has_begun && run.key.origin != Origin::Notification && before.is_some_and(|ended| ended.how == Ending::Lost)
+    run.key.origin != Origin::Notification && begins_attempt(run, Some(was)) && lost_the_one_before(run)
 }
 
 #[cfg(test)]

@@ -121,9 +121,7 @@ fn measure_run(run: &Run, from: &str, was: Option<&Run>, now: Moment, add: Add<'
             measure_retry(run, was, add);
         }
     }
-    // One that a target has taken on is written anew under the same fence.
-    let has_begun = run.fence > was.map_or(0, |was| was.fence);
-    if has_begun && run.lease().is_some_and(|lease| !lease.cancelled) {
+    if begins_attempt(run, was) {
         measure_start(run, was, add);
     }
 }
@@ -147,10 +145,20 @@ fn measure_start(run: &Run, was: Option<&Run>, add: Add<'_>) {
     if let (true, Some(ready), Some(started)) = (is_taken, was.and_then(Run::ready_since), run.started_at) {
         add(&START_LAG_STAGES, &["take"], started.since(ready).as_secs_f64());
     }
-    let before = run.attempts.iter().rev().nth(1).and_then(|attempt| attempt.ended.as_ref());
-    if before.is_some_and(|ended| ended.how == Ending::Lost) {
+    if lost_the_one_before(run) {
         add(&LEASES_RESCUED, &[], 1.0);
     }
+}
+
+/// A run that a target has taken on is written anew under the same fence: no attempt begins.
+pub(crate) fn begins_attempt(run: &Run, was: Option<&Run>) -> bool {
+    run.fence > was.map_or(0, |was| was.fence) && run.lease().is_some_and(|lease| !lease.cancelled)
+}
+
+/// Whether the attempt before the last one was lost.
+pub(crate) fn lost_the_one_before(run: &Run) -> bool {
+    let before = run.attempts.iter().rev().nth(1).and_then(|attempt| attempt.ended.as_ref());
+    before.is_some_and(|ended| ended.how == Ending::Lost)
 }
 
 /// Whether a holder that lives elsewhere let its lease run out: one that handed it back ended its attempt in time.

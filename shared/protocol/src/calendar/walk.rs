@@ -15,7 +15,7 @@ use minutehand_domain::pace;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Deleted, Seen, Store as _};
+use minutehand_io::store::{Deleted, Guard, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::pending_change::{bump_epoch, refuse_creators};
@@ -175,16 +175,17 @@ async fn change_of<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Ta
     }
 }
 
-/// Whoever has read the calendar as it was for this job, and not written that yet, is refused: he reads it again.
+/// A creator or changer that has read the calendar as it was, and has not written the job yet, is refused and reads it again.
 async fn refuse_who_is_about_to<D: Ports>(
     ports: &D,
     tenant: &Tenant,
     id: JobId,
     there: Option<Seen<Head>>,
 ) -> Result<bool, Fault> {
-    match there.map(|seen| (seen.guard(), seen)) {
-        Some((guard, Seen { item: Head::Job(job), .. })) => bump_epoch(ports, job, guard).await,
-        there => refuse_creators(ports, tenant, id, there.map(|(_, seen)| seen)).await,
+    let guard = there.as_ref().map_or(Guard::Absent, Seen::guard);
+    match there {
+        Some(Seen { item: Head::Job(job), .. }) => bump_epoch(ports, job, guard).await,
+        there => refuse_creators(ports, tenant, id, there).await,
     }
 }
 

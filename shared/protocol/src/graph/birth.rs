@@ -59,9 +59,9 @@ pub(super) async fn start<D: Ports>(
     Ok(())
 }
 
-/// Whether what was decided before has been started. Nothing is promised for it again: each look at a task would leave one more timer at each task behind it, and
-/// each of those a look. One that is over and has no timer is settled: whoever bore it may have died.
-pub(super) async fn is_there<D: Ports>(
+/// Whether the task was started before. Nothing is promised for it again: each look at a task would leave one more timer, and so one more look, at each task
+/// behind it. A run that is over and has no timer is settled here: the process that made it may have died.
+pub(super) async fn take_up_if_started<D: Ports>(
     family: &Family<'_, D>,
     place: TaskPlace,
     work: &mut Work,

@@ -9,7 +9,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::family::Family;
 
-/// Whether an edge was closed now, or had been before.
+/// Whether this call closed the edge, or found it closed. A single edge is written nowhere and counts as closed now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closing {
     Now,

@@ -15,7 +15,7 @@ use minutehand_domain::workflow::plan::Node;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
-use super::birth::{is_there, start};
+use super::birth::{start, take_up_if_started};
 use super::ending::end_of_phase;
 use super::family::Family;
 use super::following::let_follow;
@@ -241,7 +241,7 @@ async fn settle_node<D: Ports>(
         let decided = close(family, Of::Task(child.node), child.edge, closed, after.task.rule).await?;
         if let Some((decision, closed, closing)) = decided {
             let place = TaskPlace::task(child.node);
-            if closing == Closing::Now || !is_there(family, place, work).await? {
+            if closing == Closing::Now || !take_up_if_started(family, place, work).await? {
                 start(family, place, decision, closed.tainted, work).await?;
             }
         }

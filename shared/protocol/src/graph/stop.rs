@@ -164,10 +164,10 @@ impl Found {
     }
 }
 
-/// What a run shows of itself; none where it is to be ended, or asked to.
+/// What its state alone says of a run; none if it is still to be ended, or asked to end.
 fn shown(run: &Run) -> Option<Found> {
     match &run.state {
-        // In its `finally` it has ended before, or was stopped: only who asks for that stops that as well.
+        // In its `finally` it has ended before, or was stopped: only a cancel of that run itself stops it.
         State::Waiting(Waiting::Tasks(Tasks { stop: None, phase: Phase::Main, .. })) => Some(Found::Inner(run.key)),
         State::Waiting(Waiting::Tasks(_)) => Some(Found::Open),
         State::Running(lease) if lease.cancelled => Some(Found::Open),

@@ -82,7 +82,7 @@ pub async fn cancel_with<D: Ports>(
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().changed(&run, &next, now);
             let _whoever_walks_its_lines_passes_it_over = Box::pin(leave_all_lines(ports, &run)).await;
-            // The word stands: to be told of a fault would have it said again, which stops a `finally` that has begun meanwhile.
+            // The cancel stands. A client that is told of a fault cancels again, and that stops a `finally` that has begun meanwhile.
             let _its_look_does_the_rest = after_a_cancel(ports, &next, look.as_ref()).await;
             return Ok(Cancelled::Done(next));
         }

@@ -49,7 +49,7 @@ use crate::slots::release_if_over;
 use crate::timers::hinting;
 use crate::timers::promise::promise;
 
-/// How long behind its promise a look comes at most that is as good as promised already.
+/// A look that comes at most this much later is as good as the one wanted: no other is promised.
 const NOTICED: Duration = Duration::from_secs(60);
 
 /// A run that is ours until its lease ends, and what it is to carry out.

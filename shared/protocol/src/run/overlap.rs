@@ -70,9 +70,8 @@ pub(super) async fn press<D: Ports>(
     Ok(NotIn::Dropped(Dropped::AwaitsSlot))
 }
 
-/// Asks those to end for whose place the run waits, unless somebody has asked them before, or they end already: in its `finally` one would be stopped that
-/// cleans up; or the run waits no more, since it was cancelled
-/// while whoever asks was asleep.
+/// Asks the runs whose place this one waits for to end, but for those that were asked before or are ending: that would stop a `finally` that cleans up. Asks
+/// nobody if this run was cancelled meanwhile.
 async fn replace<D: Ports>(ports: &D, run: &Run, others: &[RunKey]) -> Result<(), Fault> {
     for other in others {
         let seen = ports.store().get::<Run>(&run.tenant, run.key).await?;
@@ -87,8 +86,8 @@ async fn replace<D: Ports>(ports: &D, run: &Run, others: &[RunKey]) -> Result<()
 
 async fn is_asked_or_ending<D: Ports>(ports: &D, tenant: &Tenant, other: RunKey) -> Result<bool, Fault> {
     let seen = ports.store().get::<Run>(tenant, other).await?;
-    let is_asked_or_ending = |run: &Run| run.is_finished() || run.cancel.is_some() || run.is_ending();
-    Ok(seen.is_some_and(|seen| is_asked_or_ending(&seen.item)))
+    let run = seen.map(|seen| seen.item);
+    Ok(run.is_some_and(|run| run.is_finished() || run.cancel.is_some() || run.is_ending()))
 }
 
 /// Writes that the run does not begin, and erases its timer. One that has not waited holds nothing.

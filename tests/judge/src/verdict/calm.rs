@@ -143,8 +143,8 @@ impl Verdict<'_> {
         self.account.calls.iter().filter(its).any(lasts)
     }
 
-    /// Whether calm alone had to do with it. What is the first after an outage is promised anew by each look at what that left behind; and so is the
-    /// last that its record covers, where the straggler is looked at once that is due.
+    /// Whether calm alone had to do with it. The first occurrence after an outage is promised anew by each look at what the outage left behind; so is the last one
+    /// that the outage's record covers, if a straggler is looked at once that one is due.
     fn is_of_calm(&self, cost: &Cost, calm: &Calm) -> bool {
         let is_after_another = || self.before(cost).is_some_and(|before| calm.span.contains(&before.instant));
         let created = self.job_of(cost).and_then(|job| job.versions.first()).map(|version| version.at);
@@ -154,8 +154,8 @@ impl Verdict<'_> {
     }
 
     /// Whether a record of an outage reaches as far as this occurrence.
-    fn is_covered_from_before(&self, cost: &Cost, calm: i64) -> bool {
-        let mut before = self.records.range((cost.job, i64::MIN, 0)..(cost.job, calm, 0));
+    fn is_covered_from_before(&self, cost: &Cost, start: i64) -> bool {
+        let mut before = self.records.range((cost.job, i64::MIN, 0)..(cost.job, start, 0));
         before.any(|(_, record)| record.covers_until == Some(cost.instant))
     }
 

@@ -264,7 +264,8 @@ pub async fn a_run_that_waits_for_hands_has_one_hint_however_often_it_is_looked_
     for minute in [1, 2, 4, 8] {
         let written = at(60 * minute);
         let moved = Timer { key: key.moved_to(written), stamp: TimerStamp { written, ..stamp }, ..timer(1, 0) };
-        queues.send(Priority::Normal.into(), &Hint::of(&moved), at(0)).await.unwrap();
+        let hint_of_it = Hint { sent: Some(at(60 * (minute - 1))), ..Hint::of(&moved) };
+        queues.send(Priority::Normal.into(), &hint_of_it, at(0)).await.unwrap();
         queues.send(Priority::Normal.into(), &hint(2), at(0)).await.unwrap();
     }
 
@@ -273,6 +274,7 @@ pub async fn a_run_that_waits_for_hands_has_one_hint_however_often_it_is_looked_
 
     assert_eq!(numbers(&delivered), [1, 2], "each keeps its turn");
     assert_eq!(delivered[0].hint.timer, key.moved_to(at(480)), "it says what is so now");
+    assert_eq!(delivered[0].hint.sent, Some(at(0)), "and since when it has waited");
     queues.send(Priority::Normal.into(), &Hint::of(&timer(1, 0)), at(0)).await.unwrap();
     assert_eq!(queues.depths()[2].ready, 1, "what was delivered waits no more");
 }

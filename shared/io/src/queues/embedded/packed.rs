@@ -47,6 +47,15 @@ impl Packed {
         Some((run.map_or_else(|| timer.run_key(), |run| run.0), stamp.written))
     }
 
+    /// The same, sent when the other was.
+    pub(super) fn sent_as(mut self, other: &Self) -> Self {
+        if let (Some(sent), Some(theirs)) = (self.0.last_chunk_mut::<SENT_BYTES>(), other.0.last_chunk::<SENT_BYTES>())
+        {
+            *sent = *theirs;
+        }
+        self
+    }
+
     fn says(&self) -> &[u8] {
         self.0.split_last_chunk::<SENT_BYTES>().map_or(&self.0, |(says, _sent)| says)
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
 
 use minutehand_domain::Moment;
+use minutehand_domain::id::RunKey;
 
 use super::doubles::Doubles;
 use super::packed::Packed;
@@ -48,7 +49,7 @@ enum TenantState {
 pub(super) struct Put {
     /// It is now the first to become visible: waiting receivers may otherwise wait too long.
     pub(super) sooner: bool,
-    /// The same hint waited here already. Only the one of the two stands whose turn comes first.
+    /// The same hint, or one of the same run, waited here already: one of the two stands, at the earlier turn.
     pub(super) was_double: bool,
 }
 
@@ -67,20 +68,13 @@ impl Queue {
         Put { sooner: self.settle_for(position), was_double }
     }
 
-    /// Puts what can be taken at once. Where such a hint of the same run waits, that keeps its turn and says what the newer of the two does: each look at a
-    /// backlog hints all of it, behind timers that it has just moved.
-    pub(super) fn put_visible(&mut self, position: Position, packed: Packed) -> Put {
+    /// Puts what can be taken `now`. Where such a hint of the same run waits, that keeps its turn and says what the newer of the two does: each look at a
+    /// backlog hints all of it, behind timers that it has just moved. One that was put by a clock that was ahead is none of those.
+    pub(super) fn put_visible(&mut self, position: Position, packed: Packed, now: Moment) -> Put {
         let Some((run, written)) = packed.run() else { return self.put(position, packed) };
-        let of_run = self.doubles.of_run(position.tenant, run);
-        let there = |waiting: &Position| self.hints.get(waiting).and_then(Packed::run).filter(|(of, _)| *of == run);
-        let waiting = self.doubles.candidate(of_run, position.tenant);
-        let Some((waiting, (_, before))) = waiting.and_then(|waiting| Some((waiting, there(&waiting)?))) else {
-            let said = self.doubles.said(position.tenant, &packed);
-            let put = self.put(position, packed);
-            if let Some(standing) = self.doubles.candidate(said, position.tenant) {
-                self.doubles.waits(of_run, standing);
-            }
-            return put;
+        let visible = self.waiting_of(position.tenant, run).filter(|(waiting, _)| waiting.at <= now);
+        let Some((waiting, before)) = visible else {
+            return self.put_first_of(run, position, packed);
         };
         if before <= written {
             self.say(waiting, packed);
@@ -88,8 +82,28 @@ impl Queue {
         Put { sooner: false, was_double: true }
     }
 
-    /// Has the hint there say something else.
+    /// Where a hint of this run waits, and when its timer was written.
+    fn waiting_of(&self, tenant: TenantNumber, run: RunKey) -> Option<(Position, Moment)> {
+        let waiting = self.doubles.candidate(self.doubles.of_run(tenant, run), tenant)?;
+        let (of, written) = self.hints.get(&waiting)?.run()?;
+        (of == run).then_some((waiting, written))
+    }
+
+    fn put_first_of(&mut self, run: RunKey, position: Position, packed: Packed) -> Put {
+        let said = self.doubles.said(position.tenant, &packed);
+        let put = self.put(position, packed);
+        if let Some(standing) = self.doubles.candidate(said, position.tenant) {
+            self.doubles.waits(self.doubles.of_run(position.tenant, run), standing);
+        }
+        put
+    }
+
+    /// Has the hint there say something else. When it was sent stays: since then the run has waited for hands.
     fn say(&mut self, position: Position, packed: Packed) {
+        let packed = match self.hints.get(&position) {
+            Some(waiting) => packed.sent_as(waiting),
+            None => packed,
+        };
         let said = self.doubles.said(position.tenant, &packed);
         if let Some(before) = self.hints.insert(position, packed) {
             self.doubles.waits_no_more(self.doubles.said(position.tenant, &before), position);

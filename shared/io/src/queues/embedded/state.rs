@@ -85,7 +85,7 @@ impl State {
         let packed = Packed::of(hint)?;
         let position = Position { tenant: self.tenants.add_hint(&hint.tenant), at, number: self.next_number() };
         let queue = &mut self.queues[priority.index()];
-        let put = if at <= now { queue.put_visible(position, packed) } else { queue.put(position, packed) };
+        let put = if at <= now { queue.put_visible(position, packed, now) } else { queue.put(position, packed) };
         Ok(self.counted(position, put))
     }
 

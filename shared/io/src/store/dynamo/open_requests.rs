@@ -3,7 +3,7 @@
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Each open request is a connection, and so a file. A Lambda function may have 1,024: these leave as many to the queues, and the rest to targets and
-/// to connections that are kept. Nobody is slower by it: at 5 ms a request they are 80,000 a second.
+/// to connections that are kept. At 5 ms a request they are 80,000 a second; a request is open while it is tried again, too.
 const MOST: usize = 400;
 
 #[derive(Debug)]
