@@ -22,7 +22,8 @@ fn an_empty_bucket_is_not_left_before_its_line() {
 /// Guard **drain**, the strong read: a pass leaves its decision about a timer to the next one, for somebody was faster;
 /// and that one dies.
 ///
-/// Removed: a bucket is left at its line whatever is in it. The run that was claimed there stayed running for ever.
+/// Removed: a bucket is left at its line whatever is in it. The run that was claimed there stayed running for ever, until a claim of what has waited promised a
+/// look of its own.
 #[test]
 fn a_bucket_with_a_timer_in_it_is_not_left() {
     let script = [sleeps_before("slow", "put_run", 5), dies_after("dying", "put_run")];
@@ -35,8 +36,11 @@ fn a_bucket_with_a_timer_in_it_is_not_left() {
     stage.sweep(300, "slow");
     stage.execute(302, "dying", &hint);
     stage.sweep_each_minute(360..900);
+    stage.play_to(330);
+    let oldest = stage.oldest_bucket();
     stage.play_to(900);
 
+    assert!(oldest <= 60, "{oldest}");
     assert_eq!(stage.state(60), "succeeded");
 }
 

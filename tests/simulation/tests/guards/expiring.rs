@@ -737,8 +737,8 @@ fn twice(stage: &Stage) -> Vec<i64> {
 /// Everything goes wrong for days, nobody sweeps for one to four of them, and every three hours all goes that has expired, whoever is awake.
 /// What was seen to be over never begins again; and what the job makes up for begins, though records before it and behind it are gone.
 ///
-/// Removed: an occurrence is kept for as long as it can be made up for (`kept-while-it-can-be-made-up-for`). What the look after the outage
-/// found no record of began once more, in 5 of the histories.
+/// That an occurrence is kept for as long as it can be made up for (`kept-while-it-can-be-made-up-for`) is shown by the history of an outage of days: since what
+/// an end owes is paid at once, none of these forty breaks without it.
 #[test]
 fn in_no_history_does_what_is_over_begin_again_when_its_record_is_gone() {
     let (mut gone, mut late) = (0, 0);

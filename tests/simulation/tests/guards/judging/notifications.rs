@@ -16,7 +16,7 @@ fn a_message_names_some_of_what_it_counts() {
 
 #[test]
 fn a_message_tells_of_something() {
-    kept(Of::Notifications, "a message tells of something", 6);
+    kept(Of::Notifications, "a message tells of something", 24);
 }
 
 #[test]
