@@ -83,14 +83,14 @@ impl Body {
         let tenant =
             request.extensions().get::<Caller>().map_or_else(Tenant::deployment, |caller| caller.tenant().clone());
         let (bytes, place) = gathered(request.into_body(), most, |bytes| budget.reserve(&tenant, bytes)).await?;
-        if !bytes.is_empty() && is_packed {
-            let told = "send the body as it is: it is said to be packed (`Content-Encoding`)";
-            return Err(Problem::new(Kind::UnsupportedMediaType, told));
-        }
-        if !bytes.is_empty() && !is_json {
-            return Err(Problem::new(Kind::UnsupportedMediaType, "send JSON, with `Content-Type: application/json`"));
-        }
         if !bytes.is_empty() {
+            let other = |told| Err(Problem::new(Kind::UnsupportedMediaType, told));
+            if is_packed {
+                return other("send the body as it is: it is said to be packed (`Content-Encoding`)");
+            }
+            if !is_json {
+                return other("send JSON, with `Content-Type: application/json`");
+            }
             serde_json::from_slice::<WellFormed>(&bytes)
                 .map_err(|error| Problem::new(Kind::Malformed, format!("the body is not JSON: {error}")))?;
         }

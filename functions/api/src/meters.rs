@@ -353,17 +353,20 @@ mod tests {
         assert!(over.with(Load { fires_per_minute: -10.0, ..NONE }, &limits).is_ok());
     }
 
+    /// What a count comes to that takes its time.
+    async fn counted(counts: &AtomicU32, load: Result<Load, Fault>) -> Result<Load, Fault> {
+        counts.fetch_add(1, Ordering::Relaxed);
+        yield_now().await;
+        load
+    }
+
     /// Removed: one counts at a time. Each of the 64 counted, which on DynamoDB is 4,096 requests at once.
     #[tokio::test]
     async fn of_64_that_come_at_once_one_counts_and_the_others_go_by_that() {
         let (meters, tenant, counts) = (Meters::default(), Tenant::deployment(), AtomicU32::new(0));
         let limits = Limits { max_jobs: Some(5), ..Limits::default() };
-        let count = async || {
-            counts.fetch_add(1, Ordering::Relaxed);
-            yield_now().await;
-            Ok::<_, Fault>(NONE)
-        };
 
+        let count = || counted(&counts, Ok(NONE));
         let admitting = (0..64).map(|_| meters.admit_counting(&tenant, ONE, &limits, || NOW, count()));
         let admitted = join_all(admitting).await.into_iter().flatten().count();
 
@@ -375,12 +378,8 @@ mod tests {
     async fn of_64_that_come_at_once_all_fail_by_one_count_and_the_next_counts_anew() {
         let (meters, tenant, counts) = (Meters::default(), Tenant::deployment(), AtomicU32::new(0));
         let limits = Limits { max_jobs: Some(5), ..Limits::default() };
-        let count = async || {
-            counts.fetch_add(1, Ordering::Relaxed);
-            yield_now().await;
-            Err::<Load, _>(Fault::unavailable("store", "it is away"))
-        };
 
+        let count = || counted(&counts, Err(Fault::unavailable("store", "it is away")));
         let admitting = (0..64).map(|_| meters.admit_counting(&tenant, ONE, &limits, || NOW, count()));
         let failed = join_all(admitting).await.into_iter().filter(Result::is_err).count();
         let later = NOW.just_after();

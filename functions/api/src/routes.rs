@@ -300,15 +300,11 @@ pub(crate) fn operations<D: Ports>() -> Vec<Operation> {
 
 impl<D: Ports> Route<D> {
     pub(crate) fn mount(self, router: Router<Arc<AppState<D>>>, app: &Arc<AppState<D>>) -> Router<Arc<AppState<D>>> {
-        let answer = match (self.needs, (self.doc)().takes_parameters()) {
-            (Some(_), false) => self.answer.route_layer(from_fn(without_parameters)),
-            (Some(_), true) | (None, _) => self.answer,
-        };
-        let answer = match self.needs {
-            Some(need) => answer.route_layer(from_fn_with_state((Arc::clone(app), need), authenticate::<D>)),
-            None => answer,
-        };
-        router.route(self.path, answer)
+        let Some(need) = self.needs else { return router.route(self.path, self.answer) };
+        let takes_parameters = (self.doc)().takes_parameters();
+        let answer = if takes_parameters { self.answer } else { self.answer.route_layer(from_fn(without_parameters)) };
+        // Behind the key: a stranger hears of nothing else.
+        router.route(self.path, answer.route_layer(from_fn_with_state((Arc::clone(app), need), authenticate::<D>)))
     }
 }
 

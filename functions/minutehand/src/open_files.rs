@@ -3,7 +3,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// As many as the process may have. A machine without a number for that, as some have none, leaves it with what it has.
+/// Raises the soft limit to the hard one. A system that refuses leaves the process with what it has.
 pub(crate) fn raise_their_limit() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, ..limit };

@@ -6,6 +6,8 @@
 #[path = "support/client.rs"]
 #[expect(dead_code, reason = "what process.rs asks more of it")]
 mod client;
+#[path = "support/open_files.rs"]
+mod open_files;
 #[path = "support/patience.rs"]
 #[expect(dead_code, reason = "here no instant is waited for; process.rs waits for some")]
 mod patience;

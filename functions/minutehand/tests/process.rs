@@ -4,6 +4,8 @@
 mod client;
 #[path = "support/collector.rs"]
 mod collector;
+#[path = "support/open_files.rs"]
+mod open_files;
 #[path = "support/patience.rs"]
 mod patience;
 #[path = "support/server.rs"]

@@ -153,7 +153,7 @@ impl Place {
         });
     }
 
-    /// Requests without a key are counted for nobody, and those past a share are refused: clients that read none of the answers would have all places.
+    /// An answer without a key, or past its tenant's share, keeps no place: clients that read none of their answers would hold all places.
     pub(super) fn answer_begins(&self) {
         if !self.is_within_share.load(Ordering::Relaxed) {
             self.request_is_answered();

@@ -12,10 +12,11 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::client::Client;
+use crate::open_files::open_files;
 use crate::patience::{eventually, say};
 use crate::raw::{Raw, get, head, post};
 use crate::server::{KEY, Server};
-use crate::watched::{busy_ms, most_unread_kib, open_files, resident_mib};
+use crate::watched::{busy_ms, most_unread_kib, resident_mib};
 use crate::{HEAD, IDLE, LATE, bounded, bounded_with_files};
 
 const BAD: usize = 200;

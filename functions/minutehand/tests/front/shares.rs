@@ -8,10 +8,11 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::client::Client;
+use crate::open_files::open_files;
 use crate::patience::{eventually, say};
 use crate::raw::Raw;
 use crate::server::Server;
-use crate::watched::{open_files, unread_kib};
+use crate::watched::unread_kib;
 use crate::{LATE, bounded};
 
 /// All of a process's connections, and some more.

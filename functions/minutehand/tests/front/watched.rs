@@ -42,10 +42,6 @@ pub(crate) fn busy_ms(server: &Server) -> u64 {
     ticks * TICK_MS
 }
 
-pub(crate) fn open_files(server: &Server) -> usize {
-    fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("it is our child").count()
-}
-
 fn read(server: &Server, what: &str) -> String {
     fs::read_to_string(format!("/proc/{}/{what}", server.pid())).expect("it is our child")
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
+use crate::open_files::open_files;
 use crate::patience::eventually;
 use crate::server::{KEY, Server};
 use crate::{SOON, finished_runs, words};
@@ -71,8 +72,4 @@ async fn slow_target() -> u16 {
 async fn slow() -> (StatusCode, [(&'static str, &'static str); 1]) {
     sleep(HOLDS).await;
     (StatusCode::OK, [("connection", "close")])
-}
-
-fn open_files(server: &Server) -> usize {
-    fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("it is our child").count()
 }

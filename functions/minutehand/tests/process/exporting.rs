@@ -156,8 +156,8 @@ impl Working {
         Self { what, server, _data: data }
     }
 
-    /// A thousand jobs that are due at once; until all have run. From due to begun, in milliseconds: so many are the seconds of a thousand runs together
-    /// for each of them on average.
+    /// A thousand jobs that are due at once; until all have run. The mean from due to begun in milliseconds: of a thousand runs the same number as their sum
+    /// in seconds.
     async fn round(&self, number: u64) -> f64 {
         let client = self.server.client();
         let before = late_in_all(&client).await;

@@ -73,7 +73,7 @@ fn of_a_run(run: &Run, from: &str, was: Option<&Run>, now: Moment) -> Option<&'s
     }
 }
 
-/// What a worker, or a target that had taken the run on, lost is an alarm of its own, and is told of as that.
+/// A worker or a target that lets its lease run out has an alarm of its own, and so a line of its own.
 fn of_a_lost_attempt(run: &Run, was: &Run, now: Moment) -> Option<&'static str> {
     if has_lost_its_holder(run, was, now) {
         return Some(HOLDER_LOST);

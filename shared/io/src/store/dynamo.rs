@@ -1,5 +1,5 @@
 //! The store on DynamoDB. The modules: [`keys`] says where an item lies, [`items`] what it looks like, [`conditions`] under
-//! which guarantee it is written, [`requests`] how the table is asked, [`open_requests`] how often at a time, [`meter`] what that cost.
+//! which guarantee it is written, [`requests`] how the table is asked, [`open_requests`] how many requests are open at a time, [`meter`] what that cost.
 //!
 //! Every read of the two tables is strong: what a job's creator has written, its first look sees. No method makes more
 //! than one write, and none makes a batch of them. Only the list of all a tenant's runs is read through an index, which says

@@ -149,8 +149,9 @@ impl Verdict<'_> {
         let is_after_another = || self.before(cost).is_some_and(|before| calm.span.contains(&before.instant));
         let created = self.job_of(cost).and_then(|job| job.versions.first()).map(|version| version.at);
         let is_of_its_whole_life = created.is_none_or(|created| calm.span.start <= created);
-        let is_covered = || self.is_covered_from_before(cost, calm.span.start);
-        calm.span.contains(&cost.instant) && (is_of_its_whole_life || is_after_another()) && !is_covered()
+        calm.span.contains(&cost.instant)
+            && (is_of_its_whole_life || is_after_another())
+            && !self.is_covered_from_before(cost, calm.span.start)
     }
 
     /// Whether a record of an outage reaches as far as this occurrence.

@@ -35,16 +35,20 @@ impl Packed {
     }
 
     pub(super) fn unpack(&self, tenant: Tenant) -> Option<Hint> {
-        let (says, sent) = self.0.split_last_chunk::<SENT_BYTES>()?;
-        let (run, Of(timer, _), Of(stamp, _)): Kept = postcard::from_bytes(says).ok()?;
-        let sent = Some(i64::from_be_bytes(*sent)).filter(|millis| *millis != NOT_SENT).map(Moment::from_millis);
-        Some(Hint { tenant, run: run.map_or_else(|| timer.run_key(), |run| run.0), timer, stamp, sent })
+        let (run, timer, stamp) = self.kept()?;
+        let sent = i64::from_be_bytes(*self.0.last_chunk::<SENT_BYTES>()?);
+        let sent = Some(sent).filter(|millis| *millis != NOT_SENT).map(Moment::from_millis);
+        Some(Hint { tenant, run, timer, stamp, sent })
     }
 
     /// The run that it is of, and when the timer behind it was written.
     pub(super) fn run(&self) -> Option<(RunKey, Moment)> {
+        self.kept().map(|(run, _timer, stamp)| (run, stamp.written))
+    }
+
+    fn kept(&self) -> Option<(RunKey, TimerKey, TimerStamp)> {
         let (run, Of(timer, _), Of(stamp, _)): Kept = postcard::from_bytes(self.says()).ok()?;
-        Some((run.map_or_else(|| timer.run_key(), |run| run.0), stamp.written))
+        Some((run.map_or_else(|| timer.run_key(), |run| run.0), timer, stamp))
     }
 
     /// The same, sent when the other was.

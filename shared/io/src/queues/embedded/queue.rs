@@ -100,15 +100,10 @@ impl Queue {
 
     /// Has the hint there say something else. When it was sent stays: since then the run has waited for hands.
     fn say(&mut self, position: Position, packed: Packed) {
-        let packed = match self.hints.get(&position) {
-            Some(waiting) => packed.sent_as(waiting),
-            None => packed,
-        };
-        let said = self.doubles.said(position.tenant, &packed);
-        if let Some(before) = self.hints.insert(position, packed) {
-            self.doubles.waits_no_more(self.doubles.said(position.tenant, &before), position);
-        }
-        self.doubles.waits(said, position);
+        let Some(waiting) = self.hints.get_mut(&position) else { return };
+        self.doubles.waits_no_more(self.doubles.said(position.tenant, waiting), position);
+        *waiting = packed.sent_as(waiting);
+        self.doubles.waits(self.doubles.said(position.tenant, waiting), position);
     }
 
     /// True if what was put there is now the first to become visible.

@@ -1,5 +1,5 @@
-//! Requests: what is asked of a table, and how its answers are read. Whatever a table says, what it cost is noted. Each waits until it may be open:
-//! `_open` lasts for that one request, and goes before another is asked for.
+//! Requests: what is asked of a table, and how its answers are read. Whatever a table says, what it cost is noted. Each request waits for
+//! its turn: `_open` is held for that one, and dropped before the next.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;

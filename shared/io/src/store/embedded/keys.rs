@@ -1,7 +1,8 @@
 //! Keys: under which bytes an item lies, so that a walk in byte order is the order that is asked for. A tenant ends with a
 //! zero, which no tenant's name contains, so that no tenant's span reaches into another's.
 //!
-//! Nothing is read back from a key, as every item says in its value what it is; but for timers whose value cannot be read, and for which of several it is.
+//! Nothing is read back from a key, as every item says in its value what it is, with two exceptions: a timer whose value cannot be read, and the number of
+//! one of several items.
 
 use std::ops::Range;
 

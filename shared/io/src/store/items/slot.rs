@@ -38,7 +38,7 @@ impl Stored for Slot {
     }
 }
 
-/// An item of a slot, as their list shows it: with its number, which only its key says.
+/// One of a slot's items, as a list shows it: with its number, which only its key says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotItem {
     pub number: u32,

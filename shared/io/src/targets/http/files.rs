@@ -27,9 +27,9 @@ where
     }
 }
 
-/// Waits for a file, as [`is_one_free`] sees it.
-pub(super) async fn until(is_one_free: fn() -> bool) {
-    while !is_one_free() {
+/// Waits until there is a file, as `has_one` sees it.
+pub(super) async fn until(has_one: fn() -> bool) {
+    while !has_one() {
         sleep(AGAIN_AFTER).await;
     }
 }
@@ -43,7 +43,7 @@ fn none_was_left(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(EMFILE | ENFILE))
 }
 
-/// What a process is told that has no file left.
+/// The error of a process that has no file left.
 #[cfg(test)]
 pub(super) fn none_left() -> io::Error {
     io::Error::from_raw_os_error(EMFILE)
