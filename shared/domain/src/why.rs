@@ -145,7 +145,9 @@ impl<'a> Question<'a> {
             };
         };
         let teller = teller(occurrence.effective);
-        match (known.run, teller, self.job.admits(occurrence.effective)) {
+        // A schedule that named another instant may have left it where this one's lies.
+        let left = || known.earlier.iter().find(|run| run.key.is_occurrence() && run.key.at == occurrence.effective);
+        match (known.run.or_else(left), teller, self.job.admits(occurrence.effective)) {
             (Some(run), _, _) => Why::Recorded(run),
             (None, Some((record, why)), _) => Why::Covered(record, why),
             (None, None, Err(why)) => Why::Refused(why),

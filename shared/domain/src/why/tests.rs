@@ -383,6 +383,24 @@ fn the_record_of_what_a_calendar_took_tells_of_each() {
     assert_eq!(words(&ask(&job, noon, now, &known)), ("not_an_occurrence", "schedule"));
 }
 
+/// A record that another schedule left, which meant the very instant to which this one spreads what it names.
+///
+/// Removed: only a record that is about what was asked is its own. It was covered by an earlier occurrence, which was itself.
+#[test]
+fn what_lies_where_its_record_would_is_its_record() {
+    let mut job = heeding(OnExcluded::Skip, &[]);
+    let by = Duration::from_secs(300);
+    job.schedule.jitter = Some(Jitter { most_seconds: 86_400, by, from: START });
+    let first = day("2027-01-20T09:00:00Z");
+    let key = RunKey::occurrence(id(), first + by);
+    let record = Run { key, ..run() }.skipped(Skip::Superseded, None, day("2027-01-20T12:00:00Z"));
+
+    let known = Known { earlier: std::slice::from_ref(&record), ..Known::default() };
+    let answer = ask(&job, first, day("2027-01-24T00:00:00Z"), &known);
+
+    assert_eq!((words(&answer), answer.run), (("skipped", "schedule_change"), Some(key)), "{}", answer.detail);
+}
+
 /// Removed: what a calendar takes of a job that is spread was meant for what its schedule names. Its record named an instant that no schedule names, and
 /// whoever asked about the one that it was meant for was told of none.
 #[test]

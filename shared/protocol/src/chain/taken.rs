@@ -11,7 +11,7 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, Taken};
 use minutehand_domain::run::{Run, Skip, SkippedSpan, State};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Put;
+use minutehand_io::store::{Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::born::born;
@@ -21,7 +21,7 @@ use crate::graph::stop::promise_look;
 use crate::lookup::job_of;
 use crate::timers::promise::erase;
 
-/// Records of one look: between two fires there is one row, or as many as were cut by a change.
+/// Records of one look: between two fires there is one row, or as many as were cut by a change or by what has a record of its own.
 const ROWS: usize = 16;
 /// Fires that are passed on the way to a row: in an outage there may be many, and nothing was taken between most of them.
 const FIRES: usize = 10_000;
@@ -89,7 +89,7 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
         Put::Written(_) => ours,
         Put::Conflict(Some(seen)) if was_taken(&seen.item) => seen.item,
         // The look that was promised finds what is there.
-        Put::Conflict(there) => return Ok(there.map_or(taken.first, |seen| seen.item.key.at)),
+        Put::Conflict(_) => return last_on_record(ports, job, taken).await,
     };
     match (settle(ports, &record).await?, look) {
         (Settled::Paid, Some(look)) => erase(ports, &look).await?,
@@ -98,6 +98,26 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
         (Settled::Paid, None) | (Settled::More, Some(_)) => {}
     }
     Ok(record.span_end(now))
+}
+
+/// The last of the row that has a record of its own, where the first has: they were called off before they were taken, or ran, as the clock of
+/// whoever changed the calendar was behind. There may be thousands, in one piece mostly: so the row is halved instead of walked.
+async fn last_on_record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment, Fault> {
+    let (mut last, mut end) = (taken.first, taken.last.just_after());
+    while last.just_after() < end {
+        let middle = last + end.since(last) / 2;
+        let next = job.taken_between(middle.just_before(), end).map(|behind| behind.first);
+        match next {
+            Some(next) if has_its_own(ports, job, next).await? => last = next,
+            Some(_) | None => end = middle,
+        }
+    }
+    Ok(last)
+}
+
+async fn has_its_own<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<bool, Fault> {
+    let there = ports.store().get::<Run>(&job.tenant, RunKey::occurrence(job.id, t)).await?;
+    Ok(there.is_some_and(|seen| !was_taken(&seen.item)))
 }
 
 fn record_of(job: &Job, taken: &Taken, now: Moment) -> Run {

@@ -340,6 +340,27 @@ fn what_a_calendar_took_is_on_record_though_the_fire_behind_it_was_called_off() 
     }
 }
 
+/// Twenty fires that are still to come are called off, and then a calendar takes them, and some behind them.
+///
+/// Removed (`calendars-told-behind-what-has-its-own`): each of them is passed by itself, and counts as one of the records of a look. What was taken
+/// behind them was never on record.
+#[test]
+fn what_a_calendar_took_is_on_record_behind_much_that_was_called_off_before() {
+    let calendars = vec!["works".parse().unwrap()];
+    let stage = Stage::new(Wish::of(Plan { calendars, ..every(60, 60) }), []);
+    stage.calendar(0, "maker", "works", open());
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    (1020..=2160).step_by(60).for_each(|instant| drop(stage.cancel(900, "canceller", instant)));
+    stage.calendar(950, "changer", "works", shut(1010, 2390));
+    stage.play_to(2410);
+
+    assert_eq!(stage.called().last(), Some(&2400));
+    assert_eq!([1020, 2160].map(|instant| stage.state(instant)), ["cancelled", "cancelled"]);
+    assert_eq!((stage.state(2220), stage.spanned(2220)), ("skipped: calendar".to_owned(), Some((2340, 3))));
+}
+
 /// In the night of 14 March 2027 the clocks of New York show no 02:30.
 ///
 /// Removed (`gaps-told-before-what-follows`): only who heeds a calendar is asked what was taken. Nobody could find out what had become of that day.
