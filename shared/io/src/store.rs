@@ -235,6 +235,8 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// What lies between them that this release cannot read. It is left where it is, and fills no page.
     pub unreadable: Vec<Unreadable>,
+    /// There may be more behind the last: a page may hold fewer than were asked for.
+    pub more: bool,
 }
 
 /// An item that cannot be read, by the key that it lies under.
@@ -305,7 +307,7 @@ impl Guard {
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), unreadable: Vec::new() }
+        Self { items: Vec::new(), unreadable: Vec::new(), more: false }
     }
 }
 

@@ -233,14 +233,14 @@ impl<D: Ports> Sweep<'_, D> {
                 }
             };
             found += page.items.len() + page.unreadable.iter().filter(|left| keeps_its_bucket(left)).count();
-            let (read, last) = (page.items.len(), page.items.last().map(|timer| timer.key));
+            let (read, last, more) = (page.items.len(), page.items.last().map(|timer| timer.key), page.more);
             let handled = self.handle_page(page, swept, bookmark).await;
             if handled.through < read {
                 return Bucketful::Stopped;
             }
             failed |= handled.failed;
             after = last;
-            if read < PAGE {
+            if !more {
                 return if failed { Bucketful::Failed } else { Bucketful::Whole(found) };
             }
         }

@@ -167,9 +167,10 @@ impl DynamoStore {
             let part = self.read_each(&span, limit - page.items.len(), &read).await?;
             page.items.extend(part.items.into_iter().map(|(_, item)| item).filter(&counts));
             page.unreadable.extend(part.unreadable);
-            let Some(last) = part.last else { break };
+            let Some(last) = part.last else { return Ok(page) };
             span = span.past(last);
         }
+        page.more = true;
         Ok(page)
     }
 

@@ -335,6 +335,7 @@ impl<E: Engine> Embedded<E> {
             Ok(if page.items.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         self.reads.fetch_add(walked, Ordering::Relaxed);
+        page.more = page.items.len() >= limit;
         Ok(page)
     }
 

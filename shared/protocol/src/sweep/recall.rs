@@ -60,7 +60,7 @@ impl Recalled {
         let mut after = None;
         loop {
             let page = ports.store().timers(bucket, after, Moment::END, PAGE).await?;
-            let (read, last) = (page.items.len(), page.items.last().map(|timer| timer.key));
+            let (last, more) = (page.items.last().map(|timer| timer.key), page.more);
             let is_first_link =
                 |timer: &&Timer| is_link_to_come(timer, now) && self.met.insert(timer.key.run_key().job);
             let links: Vec<_> = page.items.iter().filter(is_first_link).collect();
@@ -74,7 +74,7 @@ impl Recalled {
                 try_join_all(some.iter().map(|(there, timer)| move_there(ports, timer, *there))).await?;
             }
             self.timers += put_off.len();
-            if read < PAGE {
+            if !more {
                 return Ok(());
             }
             after = last;

@@ -65,7 +65,7 @@ async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fa
             taken += u64::from(take_over_run(ports, timer).await?);
         }
         after = page.items.last().map(|timer| timer.key);
-        if page.items.len() < PAGE {
+        if !page.more {
             return Ok(taken);
         }
     }

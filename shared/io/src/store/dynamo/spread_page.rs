@@ -32,7 +32,8 @@ pub(super) async fn read<T: Listed>(store: &DynamoStore, spans: Vec<Span>, limit
             parts.into_iter().partition(|part| part.is_short_before(end.as_deref()));
         if short.is_empty() {
             let unreadable = enough.iter_mut().flat_map(|part| part.unreadable.drain(..)).collect();
-            return Ok(Page { items: first_of(enough, limit), unreadable });
+            let items = first_of(enough, limit);
+            return Ok(Page { more: items.len() >= limit, items, unreadable });
         }
         parts = try_join_all(short.into_iter().map(|part| part.more(store, share))).await?;
         parts.extend(enough);
