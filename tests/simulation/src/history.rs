@@ -27,7 +27,11 @@ use crate::shown;
 use crate::witness::{Driven, account};
 use crate::world::{Behaviour, World};
 
+mod besides;
 mod heeding;
+
+pub(crate) use self::besides::BYSTANDER;
+use self::besides::Besides;
 
 const MINUTE: i64 = 60_000;
 /// What every job gives its target.
@@ -52,11 +56,14 @@ pub fn history(seed: u64) -> Verdict {
     // Its own dice, so that the world is there before anything happens in it.
     let mut dice = Dice::new(!seed);
     let course = Course::drawn(&mut dice);
-    let (setting, crowd) = (course.setting(&mut dice), course.crowd(&mut dice));
+    let (mut setting, crowd) = (course.setting(&mut dice), course.crowd(&mut dice));
+    let besides = Besides::drawn(seed, &course);
+    setting.page = besides.page.unwrap_or(setting.page);
     let (sim, world) = begun(seed, &course, setting, course.rates);
     let shards = world.setting().shards;
     sim.count(format!("played on {shards} shard{}", if shards == 1 { "" } else { "s" }));
     let plays = Play::plan(&world, &course, &crowd);
+    besides.plan(&Crew { sim: sim.clone(), world: world.clone(), course: course.clone() });
     sim.at(course.calm_from, |sim| sim.set_fates(Fates::Chance(Rates::CALM)));
     sim.run_until(course.end);
     let account = told(&world, &course, &plays);

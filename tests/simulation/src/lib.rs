@@ -9,6 +9,7 @@ pub mod client;
 pub mod clocks;
 pub mod course;
 mod crew;
+mod damage;
 pub mod dice;
 pub mod engine;
 pub mod fate;

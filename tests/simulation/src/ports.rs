@@ -368,6 +368,7 @@ impl Port {
         if page.items.len() < all {
             self.world.sim().count("list of jobs lagged");
         }
+        page.more = page.items.len() >= limit;
         page.items.truncate(limit);
     }
 
@@ -661,7 +662,14 @@ impl Store for Port {
         until: Moment,
         limit: usize,
     ) -> Result<Page<Timer>, Fault> {
-        self.pass("timers", at_shard(bucket.shard), self.store().timers(bucket, after, until, limit)).await
+        let timers = async {
+            let page = self.store().timers(bucket, after, until, limit.min(self.world.setting().page)).await?;
+            if page.more && page.items.len() < limit {
+                self.world.sim().count("page of timers cut short");
+            }
+            Ok(page)
+        };
+        self.pass("timers", at_shard(bucket.shard), timers).await
     }
 
     async fn everything(&self, part: TablePart, behind: Option<String>) -> Result<Everything, Fault> {
@@ -917,7 +925,7 @@ fn drawn_answer(dice: &mut Dice) -> judge::Answered {
 
 impl Events for Port {
     fn emit(&self, event: &Event<'_>) {
-        self.world.measure(event);
+        self.world.measure(&self.process, event);
         match event {
             Event::Job { what, .. } => self.world.sim().count(format!("job {what}")),
             Event::Run { run, from, now, .. } => self.world.sim().count(format!("run {from} -> {}", run.status(*now))),
@@ -934,6 +942,7 @@ impl Events for Port {
             }
             Event::GivenBack => self.world.sim().count("hint given back"),
             Event::SweepFailed => self.world.sim().count("sweep failed"),
+            Event::Unreadable { .. } => self.world.sim().count("unreadable item met"),
             Event::Reached { since, now, .. } => {
                 let is_late = now.since(*since) > Duration::from_secs(5);
                 self.world.sim().count(if is_late { "run reached late" } else { "run reached" });
@@ -941,7 +950,6 @@ impl Events for Port {
             Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }
-            | Event::Unreadable { .. }
             | Event::Archived { .. }
             | Event::Refused { .. } => {}
         }

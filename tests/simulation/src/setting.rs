@@ -21,6 +21,8 @@ pub struct Setting {
     pub sweep_timeout: i64,
     /// How many hints one machine carries out at once, if it is to stop somewhere.
     pub concurrency: Option<u32>,
+    /// Most timers that a page of a bucket holds, however many are asked for.
+    pub page: usize,
 }
 
 /// Who takes what becomes visible on a queue.
@@ -64,6 +66,7 @@ impl Setting {
             throttles: Vec::new(),
             sweep_timeout: 300_000,
             concurrency: None,
+            page: usize::MAX,
         }
     }
 

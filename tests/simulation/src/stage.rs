@@ -81,7 +81,7 @@ use crate::queues::Receipt;
 use crate::setting::Setting;
 use crate::telling::Telling;
 use crate::witness::{Driven, account, at_once};
-use crate::world::{Behaviour, World};
+use crate::world::{Behaviour, Sinks, World};
 
 /// The moment that many seconds after the beginning.
 pub fn moment(second: i64) -> Moment {
@@ -401,7 +401,12 @@ impl Stage {
 
     /// What happens here from now on is measured as a host measures it.
     pub fn measure_into(&self, measured: Arc<dyn Measure>) {
-        self.world.measure_into(measured);
+        self.measure_by(move |_| Arc::clone(&measured));
+    }
+
+    /// The same as functions measure it: each process into what its name has.
+    pub fn measure_by(&self, sink_of: impl Fn(&'static str) -> Arc<dyn Measure> + Send + Sync + 'static) {
+        self.world.measure_into(Sinks(Box::new(sink_of)));
     }
 
     /// From that second on calls of the job's target fail, or do so no more.

@@ -22,6 +22,7 @@ use minutehand_io::calendars::Calendars;
 use minutehand_io::store::{Bucket, Cursor, EndsOf, RunsOf, Store as _};
 use minutehand_judge as judge;
 
+use crate::history::BYSTANDER;
 use crate::world::{Counting, SKEW, Seen, Spent, Told, World};
 
 /// How a job stands, in the judge's words.
@@ -303,7 +304,8 @@ fn timers_of(world: &World, shard: u16, numbers: &BTreeMap<JobId, u32>, end: i64
     let all = minutes.flat_map(|minute| {
         at_once(store.timers(Bucket { minute, shard }, None, Moment::END, 10_000)).unwrap_or_default().items
     });
-    all.map(|timer| told(&timer, numbers, oldest)).collect()
+    let judged = all.filter(|timer| timer.tenant.as_str() != BYSTANDER);
+    judged.map(|timer| told(&timer, numbers, oldest)).collect()
 }
 
 fn told(timer: &Timer, numbers: &BTreeMap<JobId, u32>, oldest: i64) -> judge::Timer {

@@ -50,10 +50,13 @@ struct Inner {
     /// Partitions of jobs that cannot be reached, and when.
     away: Mutex<Vec<(JobId, Range<i64>)>>,
     /// Where what happens is measured, if somebody asked for that.
-    measured: OnceLock<Arc<dyn Measure>>,
+    measured: OnceLock<Sinks>,
     seen: Mutex<Seen>,
     ttl: Mutex<Ttl>,
 }
+
+/// Where each process measures into, by its name.
+pub struct Sinks(pub Box<dyn Fn(&'static str) -> Arc<dyn Measure> + Send + Sync>);
 
 /// Which processes are of the later of two releases.
 #[derive(Clone, Debug, Default)]
@@ -246,12 +249,13 @@ impl World {
     }
 
     /// What happens from now on is measured as a host measures it.
-    pub fn measure_into(&self, measured: Arc<dyn Measure>) {
-        assert!(self.0.measured.set(measured).is_ok(), "it is measured already");
+    pub fn measure_into(&self, sinks: Sinks) {
+        assert!(self.0.measured.set(sinks).is_ok(), "it is measured already");
     }
 
-    pub fn measure(&self, event: &Event<'_>) {
-        if let Some(into) = self.0.measured.get() {
+    pub fn measure(&self, process: &Process, event: &Event<'_>) {
+        if let Some(Sinks(sink_of)) = self.0.measured.get() {
+            let into = sink_of(process.name);
             measure(event, &mut |metric, words, value| into.add(metric, words, value));
         }
     }

@@ -6,7 +6,7 @@ use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::operation::Erasing;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
-use minutehand_io::store::{Bucket, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Store as _};
 
 use super::{Stage, moment};
 use crate::history::BEGIN;
@@ -17,9 +17,8 @@ impl Stage {
     pub fn damage_timer(&self, at: i64, instant: i64) {
         let (stage, key) = (self.clone(), TimerKey::occurrence(self.id, moment(instant)));
         self.sim.at(moment(at).millis(), move |_| {
-            match at_once(stage.world.whole_store().timer(&key)).expect("memory") {
-                Some(timer) => drop(at_once(stage.world.damaging_store().put_timer(&timer)).expect("memory")),
-                None => stage.damage_timer(at + 1, instant),
+            if !stage.world.damage_timer(&key) {
+                stage.damage_timer(at + 1, instant);
             }
         });
     }
@@ -69,11 +68,7 @@ impl Stage {
     pub fn damage_head(&self, at: i64) {
         let stage = self.clone();
         self.sim.at(moment(at).millis(), move |_| {
-            let head = at_once(stage.world.whole_store().get::<Head>(&stage.tenant, stage.id)).expect("memory");
-            let head = head.expect("it was created");
-            let damaging = stage.world.damaging_store();
-            let put = damaging.put(&stage.tenant, stage.id, &head.item, head.guard());
-            assert!(at_once(put).expect("memory").is_written());
+            assert!(stage.world.damage::<Head>(&stage.tenant, stage.id), "it was created");
         });
     }
 
@@ -81,11 +76,7 @@ impl Stage {
     pub fn damage_run(&self, at: i64, instant: i64) {
         let (stage, key) = (self.clone(), self.key(instant));
         self.sim.at(moment(at).millis(), move |_| {
-            let run = at_once(stage.world.whole_store().get::<Run>(&stage.tenant, key)).expect("memory");
-            let run = run.expect("it is on record");
-            let damaging = stage.world.damaging_store();
-            let put = damaging.put(&stage.tenant, key, &run.item, run.guard());
-            assert!(at_once(put).expect("memory").is_written());
+            assert!(stage.world.damage::<Run>(&stage.tenant, key), "it is on record");
         });
     }
 
@@ -93,22 +84,16 @@ impl Stage {
     pub fn damage_cursor(&self, at: i64) {
         let stage = self.clone();
         self.sim.at(moment(at).millis(), move |_| {
-            let (damaging, tenant) = (stage.world.damaging_store(), Tenant::deployment());
-            let cursor = stage.cursor_as_seen();
-            let put = damaging.put(&tenant, 0, &cursor.item, cursor.guard());
-            assert!(at_once(put).expect("memory").is_written());
+            assert!(stage.world.damage::<Cursor>(&Tenant::deployment(), 0), "somebody has swept");
         });
     }
 
     /// The mark of the tenant's erasure.
     pub fn damage_mark(&self, at: i64) {
-        let (stage, deployment) = (self.clone(), Tenant::deployment());
+        let stage = self.clone();
         self.sim.at(moment(at).millis(), move |_| {
-            let mark = at_once(stage.world.whole_store().get::<Erasing>(&deployment, stage.tenant.clone()));
-            let mark = mark.expect("memory").expect("an erasure was asked for");
-            let damaging = stage.world.damaging_store();
-            let put = damaging.put(&deployment, stage.tenant.clone(), &mark.item, mark.guard());
-            assert!(at_once(put).expect("memory").is_written());
+            let tenant = stage.tenant.clone();
+            assert!(stage.world.damage::<Erasing>(&Tenant::deployment(), tenant), "an erasure was asked for");
         });
     }
 }

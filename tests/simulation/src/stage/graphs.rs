@@ -70,7 +70,16 @@ impl Graphs {
         first: &When,
         script: impl IntoIterator<Item = Line>,
     ) -> Self {
-        let stage = Stage::new(Wish::on_demand(), script);
+        Self::on(Stage::new(Wish::on_demand(), script), flows, first)
+    }
+
+    /// Workflows that run when somebody asks, while everything goes wrong that can between these seconds.
+    pub fn rough(seed: u64, flows: impl IntoIterator<Item = judge::Flow>, rough: std::ops::Range<i64>) -> Self {
+        let on_demand = When { on_demand: true, ..When::default() };
+        Self::on(Stage::rough(seed, Wish::on_demand(), rough), flows, &on_demand)
+    }
+
+    fn on(stage: Stage, flows: impl IntoIterator<Item = judge::Flow>, first: &When) -> Self {
         let mut drawn = Drawn { tenant: Some(stage.tenant.clone()), ..Drawn::default() };
         let mut made = Vec::new();
         for (number, flow) in flows.into_iter().enumerate() {
@@ -132,6 +141,10 @@ impl Graphs {
 
     pub fn sweep_each_minute(&self, seconds: std::ops::Range<i64>) {
         self.stage.sweep_each_minute(seconds);
+    }
+
+    pub fn sweep(&self, at: i64) {
+        let _whatever_comes_of_it = self.stage.sweep(at, "sweeper");
     }
 
     fn tenant(&self) -> Tenant {
@@ -261,6 +274,12 @@ impl Graphs {
         let seen = self.stage.world.seen();
         let its = seen.graphs.calls.iter().filter(|call| (call.flow, call.step) == (flow, step));
         its.map(|call| second(call.at)).collect()
+    }
+
+    /// When the target of a run was called.
+    pub fn calls_of(&self, run: RunKey) -> Vec<i64> {
+        let (seen, run) = (self.stage.world.seen(), run.to_string());
+        seen.graphs.calls.iter().filter(|call| call.run == run).map(|call| second(call.at)).collect()
     }
 
     /// How many hold a place of a workflow's.

@@ -172,6 +172,14 @@ const OF_JOBS: &[(&str, u64)] = &[
     ("a clock behind by hours", 3),
     ("a clock behind by days", 1),
     ("clocks set while hints are lost", 12),
+    // What befalls them beside their course.
+    ("page of timers cut short", 5_000),
+    ("two releases side by side", 30),
+    ("damaged timer", 40),
+    ("damaged run", 30),
+    ("damaged head", 10),
+    ("damaged cursor", 12),
+    ("unreadable item met", 200),
     // Faults of AWS's ports.
     ("throttled state head", 800),
     ("throttled state put_run", 200),
