@@ -3,6 +3,8 @@
 //!
 //! Node with npm is needed, and Prometheus' `promtool`, which is fetched as Debian's package where it is not installed.
 
+#[path = "alarms/cloudwatch.rs"]
+mod cloudwatch;
 #[path = "alarms/faults.rs"]
 mod faults;
 

@@ -20,10 +20,10 @@ use minutehand_simulation::throttle::{Resource, Throttle};
 use minutehand_tests::alarms::{PROMTOOL, Scraped};
 use prometheus::{Registry, TextEncoder};
 
-const MINUTE: i64 = 60;
+pub(super) const MINUTE: i64 = 60;
 /// In minutes: before it all is well, and behind it too.
-const FAULT: Range<i64> = 60..80;
-const END: i64 = 240;
+pub(super) const FAULT: Range<i64> = 60..80;
+pub(super) const END: i64 = 240;
 
 /// What is measured of a world, and what it measured.
 struct Host {
