@@ -77,7 +77,7 @@ impl Deployment {
         output_of(sync.args(["s3", "sync", &format!("s3://{}", self.output(output))]).arg(directory));
     }
 
-    /// Has a shell do that, in a folder that has the admin key as `admin.key`, and says what it wrote.
+    /// Has a shell do that, in a folder that has the admin key as `admin.key`, and says what it wrote. It finds `minutehand` as `infra/build` built it.
     pub fn shell(&self, script: &str) -> String {
         fs::write(self.home.path().join("admin.key"), &self.key).expect("a home can be written into");
         let mut shell = self.with_settings(Command::new("bash"));
@@ -87,8 +87,9 @@ impl Deployment {
     /// The emulator's address and credentials, and no settings of the developer who runs the tests.
     fn with_settings(&self, mut command: Command) -> Command {
         let tools = self.tools.aws.parent().expect("a program is in a folder");
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env_clear().env("PATH", format!("{}:{path}", tools.display())).env("HOME", self.home.path());
+        let (built, path) = (workspace::target().join("deployed"), std::env::var("PATH").unwrap_or_default());
+        let path = format!("{}:{}:{path}", tools.display(), built.display());
+        command.env_clear().env("PATH", path).env("HOME", self.home.path());
         command.env("CARGO_TARGET_DIR", workspace::target()).env("AWS_ENDPOINT_URL", &self.endpoint);
         command.envs([
             ("AWS_ACCESS_KEY_ID", "test"),

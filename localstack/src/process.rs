@@ -60,6 +60,13 @@ pub async fn serve_on(aws: &Ministack, deployment: &Deployment) -> Served {
     started(command, &deployment.key).await
 }
 
+/// The same with these settings, whatever they name.
+pub async fn serve_with(aws: &Ministack, key: &str, settings: Vec<(String, String)>) -> Served {
+    let mut command = serve_command(key);
+    command.arg("--aws").envs(emulator(&aws.endpoint())).envs(settings);
+    started(command, key).await
+}
+
 /// The same over the tables of a DynamoDB, named as a test names them, and over queues that it makes on an emulator.
 pub async fn serve_over_tables(dynamo: &str, aws: &Ministack) -> Served {
     let tables = tables();

@@ -23,7 +23,7 @@ use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_localstack::api_client::ApiClient;
 use minutehand_localstack::deployment::Deployment;
 use minutehand_localstack::hook::{Called, Hook};
-use minutehand_localstack::process::{kill_bootstraps, serve_on, serve_over_files};
+use minutehand_localstack::process::{kill_bootstraps, serve_on, serve_over_files, serve_with};
 use minutehand_localstack::worker::Worker;
 use serde_json::{Value, json};
 
@@ -383,6 +383,81 @@ async fn the_head_of_the_runbooks_turns_the_tick_off_and_on_and_sets_a_parameter
     let after = tokio::task::block_in_place(parameters);
     before.insert("\"LogLevel\"".to_owned(), "\"debug\"".to_owned());
     assert_eq!(after, before);
+}
+
+/// What the section about a restore has people type: until there is the other table, the repair beside the process over that, and what comes last.
+fn commands_of_a_restore() -> [String; 3] {
+    let page = fs::read_to_string(workspace::root().join("docs/operations.md")).expect("there is one");
+    let (_, section) = page.split_once("### Restoring on AWS").expect("a section");
+    let (_, block) = section.split_once("```sh\n").expect("a block of commands");
+    let (block, _) = block.split_once("```").expect("it ends");
+    let (first, rest) = block.split_once("MINUTEHAND_STATE_TABLE=$RESTORED minutehand serve --aws").expect("a process");
+    let (_, rest) = rest.split_once('\n').expect("a line behind it");
+    let (repair, last) = rest.split_once('\n').expect("a repair, and what is to be done behind it");
+    [first, repair, last].map(ToOwned::to_owned)
+}
+
+/// Nobody waits here for AWS, what `jq` is asked for Python writes, and the command line that the tests have asks the emulator for its queues where it is told to.
+const AS_TYPED_HERE: &str = r#"
+sleep() { :; }
+aws() { command aws --endpoint-url "$AWS_ENDPOINT_URL" "$@"; }
+jq() {
+  python3 -c 'import json, shlex, sys
+for name, value in json.load(sys.stdin).items(): print(f"export {name}={shlex.quote(value)}")'
+}
+"#;
+const ITS_SETTINGS: &str = "--- the settings of the process";
+
+/// They are typed as they stand there, and the process is started by the settings that they have found. The emulator knows no point in time, and restores what there is.
+/// Beside the hints, which the commands purge, the timers are gone, so that a repair alone knows what was due.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_commands_of_a_restore_have_a_process_run_what_the_restored_table_holds() {
+    let Some(world) = World::deployed().await else { return };
+    let job = world.api.create(&once(&world.hook.ok(), after(100))).await;
+    let [first, repair, last] = commands_of_a_restore();
+    let names = first.lines().take(2).collect::<Vec<_>>().join("\n");
+    let typed = |what: &str| {
+        let all = format!("{}{AS_TYPED_HERE}{what}", head_of_the_runbooks());
+        tokio::task::block_in_place(|| world.deployment.shell(&all))
+    };
+
+    let said = typed(&format!("{first}\necho '{ITS_SETTINGS}'; env"));
+    let stopped = SystemClock.now().millis();
+    lose_timers(&world).await;
+    let (_, settings) = said.split_once(ITS_SETTINGS).expect("it came to its end");
+    let settings =
+        settings.lines().filter_map(|line| line.split_once('=')).filter(|(name, _)| name.starts_with("MINUTEHAND_"));
+    let mut settings: Vec<_> = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let restored = format!("{}-restored", world.deployment.output("StateTableName"));
+    assert!(settings.len() > 10, "{settings:?}");
+    settings.push(("MINUTEHAND_STATE_TABLE".to_owned(), restored.clone()));
+    let served = serve_with(&world.aws, &world.deployment.key, settings).await;
+    assert!(repair.contains("http://127.0.0.1:8080"), "{repair}");
+    let found = typed(&format!("{names}\n{}", repair.replace("http://127.0.0.1:8080", &served.url)));
+
+    let runs = served.api().ended_runs(&job).await;
+    assert_eq!(outcomes(&runs[0]), ["succeeded"], "{found}: {runs:?}");
+    let calls = world.hook.calls_of(&job);
+    assert!(
+        calls.len() == 1 && calls[0].at > stopped,
+        "by the process alone: {calls:?}, and the functions stopped at {stopped}"
+    );
+    typed(&format!("{names}\n{last}"));
+    let said =
+        |what: &str| typed(&format!("aws dynamodb {what} --output text --table-name {restored}")).trim().to_owned();
+    let goes = said("describe-time-to-live --query TimeToLiveDescription.[TimeToLiveStatus,AttributeName]");
+    let is_kept = said("describe-table --query Table.DeletionProtectionEnabled");
+    assert_eq!((goes.as_str(), is_kept.as_str()), ("ENABLED\texpires_at", "True"));
+    assert_eq!(schedule(&world, TICK).await.state, Some(ScheduleState::Enabled));
+}
+
+async fn lose_timers(world: &World) {
+    let (client, table) = (world.aws.dynamodb(), world.deployment.output("TimersTableName"));
+    let all = client.scan().table_name(table).send().await.expect("a small table");
+    for item in all.items() {
+        let erase = client.delete_item().table_name(table);
+        erase.key("pk", item["pk"].clone()).key("sk", item["sk"].clone()).send().await.expect("it goes");
+    }
 }
 
 fn at(moment: Moment) -> String {
