@@ -4,6 +4,7 @@ mod calendars;
 mod circles;
 mod erasures;
 mod histories;
+mod keeping;
 mod neighbours;
 mod operations;
 mod overlap;
