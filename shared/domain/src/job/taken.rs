@@ -1,6 +1,8 @@
 //! What calendars and gaps of a clock take of a job: the instants that its schedule names and at which it does not fire, and what of a moved fire
 //! outlives a change.
 
+use std::iter;
+
 use super::in_force::InForce;
 use super::{Carried, Job, Status};
 use crate::Moment;
@@ -55,27 +57,31 @@ impl Job {
         Some(Taken { first: at, last: at, count: gap.count, by: Skip::DstGap, told })
     }
 
-    /// Without what a calendar has moved to the next fire: the run at that fire tells of it, though it may come after `until`.
     fn taken_by_calendars(&self, after: Moment, until: Moment) -> Option<Taken> {
+        let mut each = self.each_taken_by_calendars(after, until);
+        let (first, told) = each.next()?;
+        let behind = each.map(|(t, _told)| t).take(usize::try_from(TAKEN_COUNT - 1).unwrap_or(usize::MAX));
+        let (last, count) = behind.fold((first, 1), |(_, count), t| (t, count + 1));
+        Some(Taken { first, last, count, by: Skip::Calendar, told })
+    }
+
+    /// The same one by one, each with the calendar that took it, and why. Without what a calendar has moved to the next fire: the run at that fire
+    /// tells of it, though it may come after `until`.
+    pub fn each_taken_by_calendars(
+        &self,
+        after: Moment,
+        until: Moment,
+    ) -> impl Iterator<Item = (Moment, String)> + use<'_> {
         let floor = self.remembered_since().just_before();
         let stands_for = self.next_after(after).and_then(|next| self.moved_from(next));
-        let next = |t: Moment| self.next_named_after(t).filter(|next| *next < until);
-        let mut taken: Option<Taken> = None;
-        let mut named = next(after.max(floor));
-        while let Some(t) = named {
-            named = next(t);
+        let next = move |t: Moment| self.next_named_after(t).filter(|next| *next < until);
+        let named = iter::successors(next(after.max(floor)), move |t| next(*t));
+        let taken = move |t| {
             let schedule = self.in_force(t)?.schedule;
-            if Some(schedule.before_jitter(t)) == stands_for {
-                continue;
-            }
-            let Some(told) = told_at(schedule, t) else { continue };
-            let taken = taken.get_or_insert(Taken { first: t, last: t, count: 0, by: Skip::Calendar, told });
-            (taken.last, taken.count) = (t, taken.count + 1);
-            if taken.count >= TAKEN_COUNT {
-                break;
-            }
-        }
-        taken
+            let is_moved = Some(schedule.before_jitter(t)) == stands_for;
+            told_at(schedule, t).filter(|_| !is_moved).map(|told| (t, told))
+        };
+        named.filter_map(taken)
     }
 
     /// The last fire before `t` that its schedules know.

@@ -6,6 +6,7 @@
 //! the timer of that run stands. Each record is put where none is, so that it may be done twice.
 //! Rule **only settle erases** here too: others may be told of what was taken, or run behind it.
 
+use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, Taken};
@@ -23,6 +24,8 @@ use crate::timers::promise::erase;
 
 /// Records of one look: between two fires there is one row, or as many as were cut by a change or by what has a record of its own.
 const ROWS: usize = 16;
+/// Records that are read together.
+const AT_ONCE: usize = 64;
 /// Fires that are passed on the way to a row: in an outage there may be many, and nothing was taken between most of them.
 const FIRES: usize = 10_000;
 
@@ -100,24 +103,29 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
     Ok(record.span_end(now))
 }
 
-/// The last of the row that has a record of its own, where the first has: they were called off before they were taken, or ran, as the clock of
-/// whoever changed the calendar was behind. There may be thousands, in one piece mostly: so the row is halved instead of walked.
+/// The last of the row up to which each has a record of its own, where the first has: they were called off before they were taken, or ran, as the clock of
+/// whoever changed the calendar was behind. There may be thousands. Behind the first that has none one record tells of all the rest.
 async fn last_on_record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment, Fault> {
-    let (mut last, mut end) = (taken.first, taken.last.just_after());
-    while last.just_after() < end {
-        let middle = last + end.since(last) / 2;
-        let next = job.taken_between(middle.just_before(), end).map(|behind| behind.first);
-        match next {
-            Some(next) if has_its_own(ports, job, next).await? => last = next,
-            Some(_) | None => end = middle,
+    let behind = job.each_taken_by_calendars(taken.first, taken.last.just_after());
+    let behind: Vec<_> = behind.map(|(t, _told)| t).collect();
+    let mut last = taken.first;
+    for some in behind.chunks(AT_ONCE) {
+        let have = try_join_all(some.iter().map(|t| has_its_own(ports, job, *t))).await?;
+        let these = some.iter().zip(&have).take_while(|(_, has)| **has);
+        last = these.last().map_or(last, |(t, _)| *t);
+        if have.contains(&false) {
+            break;
         }
     }
     Ok(last)
 }
 
+/// A record that nobody can read counts as one.
 async fn has_its_own<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<bool, Fault> {
-    let there = ports.store().get::<Run>(&job.tenant, RunKey::occurrence(job.id, t)).await?;
-    Ok(there.is_some_and(|seen| !was_taken(&seen.item)))
+    match ports.store().get::<Run>(&job.tenant, RunKey::occurrence(job.id, t)).await {
+        Err(why) if why.is_of_an_item() => Ok(true),
+        there => Ok(there?.is_some_and(|seen| !was_taken(&seen.item))),
+    }
 }
 
 fn record_of(job: &Job, taken: &Taken, now: Moment) -> Run {

@@ -361,6 +361,24 @@ fn what_a_calendar_took_is_on_record_behind_much_that_was_called_off_before() {
     assert_eq!((stage.state(2220), stage.spanned(2220)), ("skipped: calendar".to_owned(), Some((2340, 3))));
 }
 
+/// The first of them is called off, and one in the middle: one record tells of all between and behind.
+///
+/// Removed (`calendars-told-from-the-first-that-has-none`): all that lies before the last that has a record is passed. Nine were never on record.
+#[test]
+fn what_a_calendar_took_is_on_record_between_two_that_were_called_off() {
+    let calendars = vec!["works".parse().unwrap()];
+    let stage = Stage::new(Wish::of(Plan { calendars, ..every(60, 60) }), []);
+    stage.calendar(0, "maker", "works", open());
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    [1020, 1680].into_iter().for_each(|instant| drop(stage.cancel(900, "canceller", instant)));
+    stage.calendar(950, "changer", "works", shut(1010, 2390));
+    stage.play_to(2410);
+
+    assert_eq!((stage.state(1080), stage.spanned(1080)), ("skipped: calendar".to_owned(), Some((2340, 22))));
+}
+
 /// In the night of 14 March 2027 the clocks of New York show no 02:30.
 ///
 /// Removed (`gaps-told-before-what-follows`): only who heeds a calendar is asked what was taken. Nobody could find out what had become of that day.
