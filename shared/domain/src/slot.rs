@@ -18,6 +18,7 @@ use crate::Moment;
 use crate::id::{JobId, RunKey, Tenant, digest_of_key};
 use crate::limits::LIMIT_KEY_CHARS;
 use crate::owner::Undertaking;
+use crate::pace;
 use crate::pool::AGE;
 use crate::priority::Priority;
 use crate::spelled::spelled_as_text;
@@ -128,6 +129,8 @@ pub struct Pace {
     /// And the next of those that came too late for theirs. They follow one another as the others do, so that they need not begin all at
     /// once, nor go behind everybody each time that they come late.
     pub next_late: Moment,
+    /// When the last instant was put by, by the clock of whoever did.
+    pub written: Moment,
 }
 
 impl Slot {
@@ -181,7 +184,13 @@ impl Rate {
 impl Pace {
     /// That of a key of which nothing has begun.
     pub const fn from(now: Moment) -> Self {
-        Self { next: now, next_late: now }
+        Self { next: now, next_late: now, written: now }
+    }
+
+    /// What a clock has put by that was ahead lies as far ahead: nothing of it holds for one that is right.
+    #[must_use]
+    pub fn believed(self, now: Moment) -> Self {
+        if self.written > now + pace::APART { Self::from(now) } else { self }
     }
 
     /// Where that of what a tenant makes up for lies, of one priority.
@@ -197,16 +206,18 @@ impl Pace {
     /// Puts the next instant by that is free: from `now` on, `interval` behind the one before.
     #[must_use]
     pub fn after(self, missed: bool, now: Moment, interval: Duration) -> (Moment, Self) {
-        let next = if missed { self.next_late } else { self.next };
-        let (at, next) = (next.max(now), next.max(now) + interval);
-        (at, if missed { Self { next_late: next, ..self } } else { Self { next, ..self } })
+        let there = Self { written: now, ..self.believed(now) };
+        let at = if missed { there.next_late } else { there.next }.max(now);
+        let next = at + interval;
+        (at, if missed { Self { next_late: next, ..there } } else { Self { next, ..there } })
     }
 
-    /// Puts so many instants by that follow one another, the first of them no earlier than `from`.
+    /// Puts so many instants by that follow one another, the first of them no earlier than `from`, which is now or later.
     #[must_use]
-    pub fn after_several(self, from: Moment, interval: Duration, count: u32) -> (Moment, Self) {
-        let first = self.next.max(from);
-        (first, Self { next: first + interval * count, ..self })
+    pub fn after_several(self, from: Moment, now: Moment, interval: Duration, count: u32) -> (Moment, Self) {
+        let there = self.believed(now);
+        let first = there.next.max(from).max(now);
+        (first, Self { next: first + interval * count, written: now, ..there })
     }
 }
 
@@ -464,12 +475,24 @@ mod tests {
     #[test]
     fn who_comes_too_late_for_its_turn_goes_behind_those_alone_that_did_too() {
         let (now, interval) = (Moment::from_secs(1_000), Duration::from_secs(10));
-        let busy = Pace { next: Moment::from_secs(9_000), next_late: Moment::from_secs(500) };
+        let busy = Pace { next: Moment::from_secs(9_000), ..Pace::from(Moment::from_secs(500)) };
 
         let (first, pace) = busy.after(true, now, interval);
         let (second, pace) = pace.after(true, now, interval);
 
         assert_eq!((first, second, pace.next), (now, now + interval, Moment::from_secs(9_000)));
+    }
+
+    /// Removed: what lies there is believed whoever has put it there. Nothing of the key began until the time of the clock that was ahead.
+    #[test]
+    fn what_a_clock_put_by_that_was_ahead_holds_up_nobody_whose_clock_is_right() {
+        let (now, interval) = (Moment::from_secs(1_000), Duration::from_secs(10));
+        let (_, by_a_wrong_clock) = Pace::from(now).after(false, Moment::from_secs(9_000), interval);
+        let (_, apart) = Pace::from(now).after(false, now + pace::APART, interval);
+
+        assert_eq!([false, true].map(|missed| by_a_wrong_clock.after(missed, now, interval).0), [now; 2]);
+        assert_eq!(by_a_wrong_clock.after_several(now + interval, now, interval, 3).0, now + interval);
+        assert_eq!(apart.after(false, now, interval).0, now + pace::APART + interval, "as far as clocks may be apart");
     }
 
     #[test]

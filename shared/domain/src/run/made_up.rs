@@ -39,7 +39,16 @@ pub enum Late {
 impl MadeUp {
     /// Whether the turn has not gone by unused: what waited for hands would else begin all at once.
     fn holds(&self, now: Moment) -> bool {
-        now.since(self.turn) < interval(self.per_minute).max(TURN)
+        now.since(self.turn) < self.lasts()
+    }
+
+    fn lasts(&self) -> Duration {
+        interval(self.per_minute).max(TURN)
+    }
+
+    /// The same with a turn that holds no more from then on: another is asked for.
+    pub(super) fn gone_by(self, now: Moment) -> Self {
+        Self { since: self.since.min(now), turn: now - self.lasts(), ..self }
     }
 }
 
@@ -131,6 +140,19 @@ mod tests {
 
     fn of(job: &Job) -> Run {
         job.run(RunKey::occurrence(job.id, at(60)))
+    }
+
+    /// Removed: a turn that a clock has given which was ahead is kept. The run waited for that clock's time.
+    #[test]
+    fn what_a_clock_put_off_that_was_ahead_asks_for_another_turn() {
+        let job = job(Target::Noop, None);
+        let run = put_off(&job, 7_300, 7_400, 600);
+
+        let recalled = run.recalled(at(130)).expect("it is due later");
+
+        assert!(recalled.is_put_off() && recalled.is_due_before(at(131)));
+        assert_eq!((job.late(&run, true, at(130)), job.late(&recalled, true, at(130))), (Late::InTurn, Late::Asks));
+        assert_eq!(recalled.recalled(at(130)), None);
     }
 
     fn put_off(job: &Job, now: u64, turn: u64, per_minute: u32) -> Run {

@@ -458,6 +458,27 @@ impl Run {
         Self { cancel: self.cancel.clone().or(asked), ..self.clone() }
     }
 
+    /// As it stands at `soon`, where a clock that was ahead has said that it is due later, or that a worker elsewhere has it for longer: it asks anew for the turn
+    /// that it had, and is the worker's for as long as that was given it. None where nothing of it is to be taken back.
+    pub fn recalled(&self, soon: Moment) -> Option<Self> {
+        match &self.state {
+            State::Scheduled { due } if *due > soon => Some(self.due_anew(soon)),
+            State::Running(lease) if matches!(lease.holder, Holder::Remote(_)) => {
+                let given = lease.until.since(self.attempts.last()?.started_at);
+                let until = soon + given;
+                (until < lease.until).then(|| self.in_state(State::Running(Lease { until, ..lease.clone() })))
+            }
+            _as_it_is => None,
+        }
+    }
+
+    fn due_anew(&self, due: Moment) -> Self {
+        let mut next = self.in_state(State::Scheduled { due });
+        next.admission.turn = None;
+        next.made_up = self.made_up.map(|made_up| made_up.gone_by(due));
+        next
+    }
+
     fn in_state(&self, state: State) -> Self {
         Self { state, ..self.clone() }
     }

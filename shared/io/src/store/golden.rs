@@ -247,7 +247,8 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     see("slot", &Slot { holders: [manual().to_string()].into() });
     see("slot of none", &Slot::default());
     see("waiter", &Waiter { since: AT, run: manual() });
-    see("pace", &Pace { next: AT, next_late: Moment::END });
+    see("pace", &Pace { next: AT, next_late: Moment::END, written: Moment::EPOCH });
+    see("pace written", &Pace { next: AT, next_late: Moment::END, written: AT });
     for how in [How::Succeeded, How::Failed, How::TimedOut] {
         see(&format!("end {how:?}"), &CountedEnd { key: EndKey { at: AT, run: scheduled() }, how });
     }

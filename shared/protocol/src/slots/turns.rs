@@ -103,7 +103,7 @@ async fn after_what_is_more_urgent<D: Ports>(ports: &D, job: &Job, now: Moment) 
     let mut after = now;
     for more_urgent in Priority::ALL.into_iter().filter(|other| *other < job.definition.priority) {
         let pace = ports.store().get::<Pace>(&job.tenant, Pace::of_priority(more_urgent, &job.tenant)).await?;
-        after = pace.map_or(after, |seen| after.max(seen.item.next));
+        after = pace.map_or(after, |seen| after.max(seen.item.believed(now).next));
     }
     Ok(after)
 }
@@ -127,8 +127,9 @@ async fn put_by<D: Ports>(
     let mut there = ports.store().get::<Pace>(tenant, id).await?;
     for _ in 0..TRIES {
         let guard = there.as_ref().map_or(Guard::Absent, Seen::guard);
-        let pace = there.map_or(Pace::from(from), |seen| seen.item);
-        let (first, next) = pace.after_several(from.max(ports.clock().now()), interval(per_minute), count);
+        let now = ports.clock().now();
+        let pace = there.map_or(Pace::from(now), |seen| seen.item);
+        let (first, next) = pace.after_several(from, now, interval(per_minute), count);
         if !is_of_use(first) {
             return Ok(Err(TooLate(first)));
         }

@@ -1,4 +1,4 @@
-//! Recalling: what a clock that was ahead has put off, to a time that has not come, is looked at now; and a chain that went on behind what is to
+//! Recalling: what a clock that was ahead has put off, to a time that has not come, is due now, as its record has it too; and a chain that went on behind what is to
 //! come, which was an outage by that clock, goes on from now as well. Only where one process has the store to itself: its clock is the only one,
 //! and all its timers are at hand.
 
@@ -9,6 +9,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::job::Status;
 use minutehand_domain::pace;
+use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::store::{Bucket, FirstBucket, Store as _};
 use minutehand_io::{Fault, Ports};
@@ -71,7 +72,7 @@ impl Recalled {
             let put_off: Vec<_> =
                 page.items.into_iter().filter_map(|timer| Some((timer.recalled(now)?, timer))).collect();
             for some in put_off.chunks(AT_ONCE) {
-                try_join_all(some.iter().map(|(there, timer)| move_there(ports, timer, *there))).await?;
+                try_join_all(some.iter().map(|(there, timer)| take_back(ports, timer, *there))).await?;
             }
             self.timers += put_off.len();
             if !more {
@@ -80,6 +81,28 @@ impl Recalled {
             after = last;
         }
     }
+}
+
+/// What its run says first: whoever dies between the two meets the timer again, as it was.
+async fn take_back<D: Ports>(ports: &D, timer: &Timer, there: TimerKey) -> Result<(), Fault> {
+    if matches!(timer.key.obligation, Obligation::MovedOccurrence(..) | Obligation::Run(_)) {
+        recall_run(ports, timer, there.due).await?;
+    }
+    move_there(ports, timer, there).await.map(drop)
+}
+
+/// Where somebody is faster the look at it finds what is so; what nobody can read stops nothing beside it.
+async fn recall_run<D: Ports>(ports: &D, timer: &Timer, soon: Moment) -> Result<(), Fault> {
+    let key = timer.key.run_key();
+    let seen = match ports.store().get::<Run>(&timer.tenant, key).await {
+        Err(why) if why.is_of_an_item() => return Ok(()),
+        read => read?,
+    };
+    let recalled = seen.as_ref().and_then(|seen| Some((seen.guard(), seen.item.recalled(soon)?)));
+    if let Some((guard, recalled)) = recalled {
+        let _whoever_was_faster = ports.store().put(&timer.tenant, key, &recalled, guard).await?;
+    }
+    Ok(())
 }
 
 /// Of an occurrence that is past the look at it sees to what comes behind it.

@@ -17,6 +17,8 @@ use super::forget_hints;
 use crate::timers::hinting::hint;
 
 const PAGE: usize = 1000;
+/// The last process may have lived for so long behind its last pass; a while more, as a pass may be late.
+const BETWEEN_PASSES: Duration = Duration::from_secs(120);
 /// Buckets are looked into one by one: of a clock that was further ahead, leases end when they say.
 const FURTHEST_AHEAD: Duration = Duration::from_secs(31 * 24 * 3600);
 
@@ -33,7 +35,7 @@ pub async fn start_over<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) 
 }
 
 /// Hints every run whose timer was moved to the end of a dead process's lease; says how many. The timers that are due or
-/// overdue are the first pass's.
+/// overdue are the first pass's. By a clock that was ahead a run may have begun before its instant comes once more: its timer is where the chain has it.
 async fn take_over<D: Ports>(ports: &D, shard: u16) -> Result<u64, Fault> {
     if !ports.me().exclusive_store {
         return Ok(0);
@@ -41,8 +43,9 @@ async fn take_over<D: Ports>(ports: &D, shard: u16) -> Result<u64, Fault> {
     let now = ports.clock().now();
     let mut taken = 0;
     let last = last_pass(ports, shard, now).await?;
+    let begun_until = if last > now + pace::APART { last + BETWEEN_PASSES } else { Moment::EPOCH };
     for minute in pace::minute_of(now)..=pace::minute_of(last + pace::LONGEST_LEASE) {
-        taken += take_over_bucket(ports, Bucket { minute, shard }).await?;
+        taken += take_over_bucket(ports, Bucket { minute, shard }, begun_until).await?;
     }
     Ok(taken)
 }
@@ -57,12 +60,12 @@ async fn last_pass<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Momen
     Ok(swept_at.clamp(now, now + FURTHEST_AHEAD))
 }
 
-async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fault> {
+async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket, begun_until: Moment) -> Result<u64, Fault> {
     let (mut after, mut taken) = (None, 0);
     loop {
         let page = ports.store().timers(bucket, after, pace::end_of(bucket.minute), PAGE).await?;
         for timer in &page.items {
-            taken += u64::from(take_over_run(ports, timer).await?);
+            taken += u64::from(take_over_run(ports, timer, begun_until).await?);
         }
         after = page.items.last().map(|timer| timer.key);
         if !page.more {
@@ -71,11 +74,12 @@ async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fa
     }
 }
 
-async fn take_over_run<D: Ports>(ports: &D, timer: &Timer) -> Result<bool, Fault> {
+async fn take_over_run<D: Ports>(ports: &D, timer: &Timer, begun_until: Moment) -> Result<bool, Fault> {
     let key = match timer.key.obligation {
+        Obligation::Calendar(_) | Obligation::Operation(_) => return Ok(false),
         // No timer of a claimed run that was moved is a link.
-        Obligation::Occurrence(_) | Obligation::Calendar(_) | Obligation::Operation(_) => return Ok(false),
-        Obligation::MovedOccurrence(..) | Obligation::Run(_) => timer.key.run_key(),
+        Obligation::Occurrence(_) if timer.key.due > begun_until => return Ok(false),
+        Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) | Obligation::Run(_) => timer.key.run_key(),
     };
     let now = ports.clock().now();
     let run = match ports.store().get::<Run>(&timer.tenant, key).await {

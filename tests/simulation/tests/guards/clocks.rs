@@ -349,3 +349,53 @@ fn what_began_by_a_clock_that_was_ahead_is_taken_over_at_once() {
     assert!(taken_over.given().is_recorded(), "{:?}", taken_over.given());
     assert_eq!(stage.starts(), [(HOUR, 40)]);
 }
+
+/// The same where the next machine starts and nobody has a hint of it: no pass had moved its timer, which is where the chain has it.
+///
+/// Removed (`taken-over-where-its-chain-has-it`): no link is looked at, since none is a run's that has begun. It was running until its instant came.
+#[test]
+fn what_began_a_moment_before_its_machine_died_is_taken_over_though_its_clock_was_ahead() {
+    let alone = Setting { exclusive_store: true, ..Setting::plain() };
+    let stage = Stage::on(alone, Wish::once(HOUR), [dies_after("first", "put_run")]);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(HOUR);
+
+    stage.set_clocks(15, HOUR - 5);
+    stage.lose_hints(16..25);
+    stage.sweep(17, "sweeper");
+    stage.execute(20, "first", &hint);
+    stage.set_clocks(30, 0);
+    let taken_over = stage.start(40, "second");
+    stage.sweep_each_minute(60..300);
+    stage.play_to(290);
+
+    assert_eq!((taken_over.given(), stage.state(HOUR).as_str()), (1, "succeeded"));
+}
+
+/// A key bounds how often attempts begin, and one machine's clock is two hours ahead for a minute: what was put by by it holds up nobody, neither who was to
+/// begin when it was right nor who had been told to wait.
+///
+/// Removed (`paces-of-a-clock-that-was-ahead`): what it has put by is believed. For two hours nothing of the key began.
+/// Removed (`recalls-what-its-run-says`): the timers are called back alone. What it had let wait was looked at, and waited on.
+#[test]
+fn what_a_clock_put_by_that_was_ahead_keeps_nobody_waiting_when_it_is_right() {
+    let alone = Setting { exclusive_store: true, ..Setting::plain() };
+    let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: Some(30) };
+    for wish in [Wish::every(20, 40).a_minute("bank", 6), Wish { catch_up, ..Wish::every(60, 60) }] {
+        let (told, stage) = (format!("{:?}", wish.plan), Stage::on(alone.clone(), wish, []));
+        stage.create(0, "creator");
+        stage.sweep_each_minute(0..3600);
+        stage.set_clocks(100, 2 * HOUR);
+        stage.set_clocks(200, 0);
+
+        stage.play_to(3590);
+
+        let late: Vec<_> = stage.starts().into_iter().filter(|(instant, at)| at - instant > 15 * MINUTE).collect();
+        assert_eq!(late, [], "{told}");
+        let due = stage.now() - Duration::from_secs(900);
+        let waiting: Vec<_> =
+            stage.records().into_iter().filter(|run| !run.is_finished() && run.key.at < due).collect();
+        assert!(waiting.is_empty(), "{told}: {waiting:?}");
+    }
+}
