@@ -5,8 +5,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::Moment;
 use minutehand_domain::id::{Origin, RunKey, Tenant};
 use minutehand_domain::operation::backfill::{has_run, keys, never_begins};
+use minutehand_domain::retention::Retention;
 use minutehand_domain::run::{Run, State as RunState, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::why::{Known, Question};
@@ -14,7 +16,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::chain::coverage::records_before;
-use minutehand_protocol::lookup::job_of;
+use minutehand_protocol::lookup::{job_of, on_record_since};
 use minutehand_protocol::slots::{awaited, kept_back};
 use minutehand_wire::{WhyQuery, WhyView};
 
@@ -38,7 +40,10 @@ pub(crate) async fn of_instant<D: Ports>(
 ) -> Result<Response, Problem> {
     let (ports, tenant) = (&*app.ports, caller.tenant());
     let job = job_of(ports, tenant, id).await?.ok_or_else(Problem::no_job)?;
-    let question = Question { job: &job, at: at.0, now: ports.clock().now() };
+    let now = ports.clock().now();
+    let may_have_expired = at.0 < now - Retention::LEAST.span();
+    let on_record_since = if may_have_expired { on_record_since(ports, &job).await? } else { Moment::EPOCH };
+    let question = Question { job: &job, at: at.0, on_record_since, now };
     let run = record_of(ports, tenant, &question).await?;
     let earlier = match &run {
         Some(_) => Vec::new(),
@@ -62,15 +67,23 @@ pub(crate) async fn of_run<D: Ports>(
     Ok(Json(run.why(app.ports.clock().now())).into_response())
 }
 
-/// The record of the occurrence that is meant, or of the run behind another's end: a job may have had a schedule of either kind then.
+/// The record of the occurrence that is meant, or of the run behind another's end: a job may have had a schedule of either kind then. A schedule that meant
+/// another instant may have put a record where that of the occurrence would lie: then nobody puts another.
 async fn record_of<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>) -> Result<Option<Run>, Fault> {
+    let lies_at = question.occurrence().map(|occurrence| occurrence.effective);
+    let mut in_its_place = None;
     for at in question.instants() {
         let seen = ports.store().get::<Run>(tenant, RunKey::occurrence(question.job.id, at)).await?;
-        if let Some(run) = seen.map(|seen| seen.item).filter(|run| question.is_about(run)) {
+        let Some(run) = seen.map(|seen| seen.item) else { continue };
+        if question.is_about(&run) {
             return Ok(Some(run));
         }
+        in_its_place = in_its_place.or(Some(run).filter(|run| Some(run.key.at) == lies_at));
     }
-    if question.now < question.at { Ok(None) } else { followed_at(ports, tenant, question).await }
+    if in_its_place.is_some() || question.now < question.at {
+        return Ok(in_its_place);
+    }
+    followed_at(ports, tenant, question).await
 }
 
 /// The first of its runs that came of another's end at this instant.

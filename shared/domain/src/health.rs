@@ -57,8 +57,9 @@ pub struct Durations {
 
 impl Health {
     /// `newest`: the job's records whose instant has come, newest first, as many of them as there are or [`HEALTH_RUNS`]. `unread`: occurrences with records
-    /// that nobody can read. Something became of each, and maybe of what lies before the next one.
-    pub fn of(job: &Job, newest: &[Run], unread: &[Moment], now: Moment) -> Self {
+    /// that nobody can read. Something became of each, and maybe of what lies before the next one. `on_record_since`: what was on record before that may have
+    /// expired, and is missed by nobody.
+    pub fn of(job: &Job, newest: &[Run], unread: &[Moment], on_record_since: Moment, now: Moment) -> Self {
         let newest = &newest[..newest.len().min(HEALTH_RUNS)];
         let verdicts = || newest.iter().filter_map(succeeded);
         let ended = newest.iter().filter(|run| run.is_finished());
@@ -73,7 +74,7 @@ impl Health {
                 .filter_map(Run::finished_at)
                 .max(),
             consecutive_failures: verdicts().take_while(|succeeded| !succeeded).count(),
-            overdue_since: overdue_since(job, newest, unread, now),
+            overdue_since: overdue_since(job, newest, unread, on_record_since, now),
         }
     }
 

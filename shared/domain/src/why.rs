@@ -22,6 +22,8 @@ pub struct Question<'a> {
     pub job: &'a Job,
     /// The instant that is asked about: one that a schedule names, or the one to which jitter moves that.
     pub at: Moment,
+    /// What was on record before then may have expired.
+    pub on_record_since: Moment,
     pub now: Moment,
 }
 
@@ -51,6 +53,8 @@ pub enum Why<'a> {
     Unclaimed,
     /// Its time passed so long ago that nobody will begin it.
     TooLate,
+    /// It was to be so long ago that what was on record of it would have expired.
+    Expired,
     /// Its job is paused, or was deleted.
     Refused(NotAdmitted),
     /// The job was made later.
@@ -145,11 +149,10 @@ impl<'a> Question<'a> {
             };
         };
         let teller = teller(occurrence.effective);
-        // A schedule that named another instant may have left it where this one's lies.
-        let left = || known.earlier.iter().find(|run| run.key.is_occurrence() && run.key.at == occurrence.effective);
-        match (known.run.or_else(left), teller, self.job.admits(occurrence.effective)) {
+        match (known.run, teller, self.job.admits(occurrence.effective)) {
             (Some(run), _, _) => Why::Recorded(run),
             (None, Some((record, why)), _) => Why::Covered(record, why),
+            (None, None, _) if occurrence.effective < self.on_record_since => Why::Expired,
             (None, None, Err(why)) => Why::Refused(why),
             (None, None, Ok(())) if self.now < occurrence.effective => Why::Coming,
             (None, None, Ok(())) if self.job.is_too_late(occurrence.effective, self.now) => Why::TooLate,
@@ -249,7 +252,9 @@ impl<'a> Question<'a> {
         let occurrence = match &why {
             Why::Recorded(run) => Some(recorded(run)),
             Why::Covered(_, Skip::Calendar) => self.occurrence().or_else(|| Some(self.taken_occurrence())),
-            Why::Covered(..) | Why::Coming | Why::Unclaimed | Why::TooLate | Why::Refused(_) => self.occurrence(),
+            Why::Covered(..) | Why::Coming | Why::Unclaimed | Why::TooLate | Why::Expired | Why::Refused(_) => {
+                self.occurrence()
+            }
             Why::BeforeCreation | Why::Forgotten { .. } | Why::NotInForce { .. } | Why::Silent(_) => None,
         };
         let [previous, next] = if occurrence.is_none() { self.neighbours() } else { [None, None] };

@@ -36,7 +36,7 @@ pub(crate) async fn bounded<D: Ports>(ports: &D, job: Job) -> Job {
 }
 
 /// From when on the occurrences of a job that were on record are on record still.
-pub(crate) async fn on_record_since<D: Ports>(ports: &D, job: &Job) -> Result<Moment, Fault> {
+pub async fn on_record_since<D: Ports>(ports: &D, job: &Job) -> Result<Moment, Fault> {
     Ok(job.on_record_since(keepings_of(ports, &job.tenant).await?, ports.clock().now()))
 }
 

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use minutehand_domain::head::Head;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::run::ErrorCode;
+use minutehand_domain::run::{ErrorCode, Skip};
+use minutehand_io::Ports as _;
+use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
 
-use crate::world::{Answer, OTHER_KEY, START, World, at, failed, succeeded};
+use crate::world::{Answer, OTHER_KEY, START, World, acme, at, failed, succeeded};
 
 const DAY: u64 = 86_400;
 
@@ -235,6 +238,39 @@ async fn with_jitter_both_instants_are_the_same_occurrence() {
                 (answer.word("/scheduled_at"), answer.word("/effective_at")),
                 (named.clone(), effective.clone())
             );
+        }
+    }
+}
+
+/// By a clock that was ahead a schedule may have passed over an instant to which the next one spreads what it names.
+///
+/// Removed: a record is its own only where it is about what was asked. It was too late for the occurrence, as if nothing were on record.
+#[tokio::test]
+async fn what_another_schedule_left_in_the_place_of_an_occurrence_is_what_became_of_it() {
+    let world = World::new();
+    let job = world.job(json!({"cron": "*/10 * * * *", "jitter_seconds": 300})).await;
+    let fire = world.get(&format!("/v1/jobs/{job}/next?count=1")).await;
+    let (named, effective) = (fire.word("/fires/0/at"), fire.word("/fires/0/effective_at"));
+    let head = world.ports.store().get::<Head>(&acme(), job.parse().unwrap()).await.unwrap().unwrap();
+    let mut before = head.item.into_job().unwrap();
+    before.schedule.jitter = None;
+    let left =
+        before.run(RunKey::occurrence(before.id, effective.parse().unwrap())).skipped(Skip::Superseded, None, START);
+    assert!(world.ports.store().put(&acme(), left.key, &left, Guard::Absent).await.unwrap().is_written());
+
+    for past in [false, true] {
+        if past {
+            live(&world, 20).await;
+        }
+        for instant in [&named, &effective] {
+            let answer = why(&world, &job, instant).await;
+            assert_eq!(
+                [answer.word("/verdict"), answer.word("/rule")],
+                ["skipped", "schedule_change"],
+                "{}",
+                answer.text
+            );
+            assert_eq!(answer.word("/run_id"), left.key.to_string());
         }
     }
 }

@@ -5,7 +5,7 @@
 //! cancelled is on record, and nothing is missing. A job that is paused or deleted has nothing to begin.
 //!
 //! It is looked for from the oldest occurrence among the records on; where there is none among them, from when the schedule came into force, or
-//! from the oldest record where there may be more. Each step either ends there or passes a record, so that there are as many as there are records.
+//! from the oldest record where there may be more; and from no earlier than what is on record for certain. Each step either ends there or passes a record, so that there are as many as there are records.
 
 use crate::Moment;
 use crate::job::{Job, Status};
@@ -13,11 +13,17 @@ use crate::limits::HEALTH_RUNS;
 use crate::pace;
 use crate::run::Run;
 
-pub(super) fn overdue_since(job: &Job, newest: &[Run], unread: &[Moment], now: Moment) -> Option<Moment> {
+pub(super) fn overdue_since(
+    job: &Job,
+    newest: &[Run],
+    unread: &[Moment],
+    on_record_since: Moment,
+    now: Moment,
+) -> Option<Moment> {
     if job.status != Status::Active {
         return None;
     }
-    let mut next = job.next_after(begin(job, newest).just_before());
+    let mut next = job.next_after(begin(job, newest).max(on_record_since).just_before());
     while let Some(t) = next.filter(|t| *t + pace::OVERDUE <= now) {
         let Some(passed) = passed(newest, unread, t, now) else { return Some(t) };
         next = job.next_after(passed);

@@ -25,7 +25,7 @@ fn job(plan: &Plan) -> Job {
 
 /// Where everything can be read.
 fn health_of(job: &Job, newest: &[Run], now: Moment) -> Health {
-    Health::of(job, newest, &[], now)
+    Health::of(job, newest, &[], Moment::EPOCH, now)
 }
 
 /// At 60, 120, 180 …
@@ -194,9 +194,21 @@ fn an_occurrence_is_overdue_that_has_not_begun_thirty_seconds_after_it_was_due()
     }
 }
 
+/// Removed: what has no record is overdue however old it is. A job that had run once was overdue from when its record expired on, for ever.
+#[test]
+fn what_may_have_been_on_record_and_have_expired_is_not_overdue() {
+    let once = job(&Plan { at: Some(at(60)), ..Plan::default() });
+    let overdue = |job: &Job, on_record_since| Health::of(job, &[], &[], on_record_since, at(500)).overdue_since;
+
+    assert_eq!((overdue(&once, at(60)), overdue(&once, at(61))), (Some(at(60)), None));
+    assert_eq!(overdue(&each_minute(), at(61)), Some(at(120)), "what came behind it is on record if it ever was");
+}
+
 #[test]
 fn a_record_that_nobody_can_read_may_speak_for_what_lies_before_the_next_one() {
-    let overdue = |unread: &[Moment], runs: &[Run]| Health::of(&each_minute(), runs, unread, at(200)).overdue_since;
+    let overdue = |unread: &[Moment], runs: &[Run]| {
+        Health::of(&each_minute(), runs, unread, Moment::EPOCH, at(200)).overdue_since
+    };
 
     assert_eq!(overdue(&[at(60), at(120)], &[]), None);
     assert_eq!(overdue(&[at(60)], &[]), Some(at(120)));

@@ -65,6 +65,8 @@ pub enum Rule {
     Concurrency,
     Quota,
     MaxConcurrentRuns,
+    /// For how long what is over is kept.
+    Retention,
 }
 
 impl Verdict {
@@ -98,7 +100,7 @@ impl Verdict {
 }
 
 impl Rule {
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Schedule,
         Self::DstGap,
         Self::DstOverlap,
@@ -126,6 +128,7 @@ impl Rule {
         Self::Concurrency,
         Self::Quota,
         Self::MaxConcurrentRuns,
+        Self::Retention,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -157,6 +160,7 @@ impl Rule {
             Self::Concurrency => "concurrency",
             Self::Quota => "quota",
             Self::MaxConcurrentRuns => "max_concurrent_runs",
+            Self::Retention => "retention",
         }
     }
 
@@ -228,7 +232,7 @@ impl Question<'_> {
             Why::Refused(_) if self.is_ahead() => Verdict::WillNotFire,
             Why::Refused(_) | Why::TooLate => Verdict::Skipped,
             Why::BeforeCreation | Why::NotInForce { .. } | Why::Silent(_) => Verdict::NotAnOccurrence,
-            Why::Forgotten { .. } => Verdict::Unknown,
+            Why::Forgotten { .. } | Why::Expired => Verdict::Unknown,
         }
     }
 
@@ -252,6 +256,7 @@ impl Question<'_> {
             Why::Coming => self.what_named_it(),
             Why::Unclaimed => of_place_or(Rule::Claim, known),
             Why::TooLate => Rule::CatchUp,
+            Why::Expired => Rule::Retention,
             Why::Refused(why) => Rule::of_refusal(*why),
             Why::BeforeCreation => Rule::BeforeCreation,
             Why::Forgotten { .. } | Why::NotInForce { .. } => Rule::ScheduleChange,

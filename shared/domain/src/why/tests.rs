@@ -53,7 +53,7 @@ fn in_state(state: State) -> Run {
 }
 
 fn ask(job: &Job, t: Moment, now: Moment, known: &Known<'_>) -> Answer {
-    Question { job, at: t, now }.answer(known)
+    Question { job, at: t, on_record_since: Moment::EPOCH, now }.answer(known)
 }
 
 fn words(answer: &Answer) -> (&'static str, &'static str) {
@@ -266,7 +266,7 @@ fn with_jitter_an_occurrence_may_be_asked_for_as_it_was_meant_or_as_it_is() {
         assert_eq!(words(&ahead), ("will_fire", "schedule"));
         assert!(ahead.detail.contains("by its jitter"), "{}", ahead.detail);
     }
-    let question = Question { job: &job, at: at(120), now: at(0) };
+    let question = Question { job: &job, at: at(120), on_record_since: Moment::EPOCH, now: at(0) };
     assert_eq!(question.instants(), [at(120), effective]);
     assert!(question.is_about(&run));
 }
@@ -302,13 +302,17 @@ fn a_local_time_that_never_was_is_told_of_by_the_record_of_its_gap() {
     let record = job.run(RunKey::occurrence(job.id, told_at)).skipped(Skip::DstGap, span, now);
 
     for at in [asked, told_at] {
-        let question = Question { job: &job, at, now };
+        let question = Question { job: &job, at, on_record_since: Moment::EPOCH, now };
         assert!(question.instants().contains(&told_at) && question.is_about(&record), "{at}");
         let answer = ask(&job, at, now, &Known { run: Some(&record), ..Known::default() });
         assert_eq!((words(&answer), answer.run), (("skipped", "dst_gap"), Some(record.key)), "{at}");
         assert!(answer.detail.contains(", for 2") && !answer.detail.contains("remembers"), "{}", answer.detail);
     }
-    assert_eq!(Question { job: &firing, at: asked, now }.instants(), [asked], "nothing was taken there");
+    assert_eq!(
+        Question { job: &firing, at: asked, on_record_since: Moment::EPOCH, now }.instants(),
+        [asked],
+        "nothing was taken there"
+    );
 }
 
 #[test]
@@ -383,24 +387,6 @@ fn the_record_of_what_a_calendar_took_tells_of_each() {
     assert_eq!(words(&ask(&job, noon, now, &known)), ("not_an_occurrence", "schedule"));
 }
 
-/// A record that another schedule left, which meant the very instant to which this one spreads what it names.
-///
-/// Removed: only a record that is about what was asked is its own. It was covered by an earlier occurrence, which was itself.
-#[test]
-fn what_lies_where_its_record_would_is_its_record() {
-    let mut job = heeding(OnExcluded::Skip, &[]);
-    let by = Duration::from_secs(300);
-    job.schedule.jitter = Some(Jitter { most_seconds: 86_400, by, from: START });
-    let first = day("2027-01-20T09:00:00Z");
-    let key = RunKey::occurrence(id(), first + by);
-    let record = Run { key, ..run() }.skipped(Skip::Superseded, None, day("2027-01-20T12:00:00Z"));
-
-    let known = Known { earlier: std::slice::from_ref(&record), ..Known::default() };
-    let answer = ask(&job, first, day("2027-01-24T00:00:00Z"), &known);
-
-    assert_eq!((words(&answer), answer.run), (("skipped", "schedule_change"), Some(key)), "{}", answer.detail);
-}
-
 /// Removed: what a calendar takes of a job that is spread was meant for what its schedule names. Its record named an instant that no schedule names, and
 /// whoever asked about the one that it was meant for was told of none.
 #[test]
@@ -414,7 +400,8 @@ fn what_a_calendar_takes_of_what_is_spread_is_known_by_what_it_was_meant_for() {
         let [first, second] = ["2027-01-20T09:00:00Z", "2027-01-21T09:00:00Z"].map(day);
         let run = job.run(RunKey::occurrence(id(), first + by));
         assert_eq!(run.nominal(), first);
-        let question = Question { job: &job, at: first, now: day("2027-01-24T00:00:00Z") };
+        let question =
+            Question { job: &job, at: first, on_record_since: Moment::EPOCH, now: day("2027-01-24T00:00:00Z") };
         assert!(question.instants().contains(&(first + by)) && question.is_about(&run), "{on_excluded:?}");
 
         let span = SkippedSpan { until: second + by, count: Some(2) };

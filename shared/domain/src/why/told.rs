@@ -39,6 +39,10 @@ impl Question<'_> {
                     "was not begun within the {window} s of its job's catch_up, and will not be; its record comes with the next look"
                 )
             }
+            Why::Expired => format!(
+                "what was on record from before {} has expired: nobody can tell whether it ran",
+                self.on_record_since
+            ),
             Why::Refused(why) => self.of_refusal(*why),
             Why::BeforeCreation => format!("not an occurrence: the job was made at {}", self.job.created_at),
             Why::Forgotten { since, before } => forgotten(*since, *before),
