@@ -81,6 +81,13 @@ impl Problem {
         Self::new(Kind::Unavailable, "this took so long that it was given up; ask again")
     }
 
+    pub(crate) fn not_begun() -> Self {
+        Self::new(
+            Kind::Unavailable,
+            "what came before it in the batch took so long that it was not begun; send it again",
+        )
+    }
+
     fn with_detail_of_errors(self) -> Self {
         let detail = match self.errors.as_slice() {
             [FieldError { pointer, detail }] if pointer.is_empty() => detail.clone(),

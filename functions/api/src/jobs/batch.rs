@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -31,6 +32,9 @@ use crate::traced::Traced;
 /// Jobs of one batch that are written concurrently: enough to fill a group commit, and few enough that a batch is no
 /// flood.
 const AT_ONCE: usize = 64;
+/// Behind this none is begun: a function that is cut off at 29 s would tell nobody of those that it has made. Who makes a job hints all that it is to do within minutes, so that a
+/// thousand that fire each few seconds take longer.
+const LASTS: Duration = Duration::from_secs(15);
 
 pub(crate) async fn batch<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -63,10 +67,14 @@ async fn create_all<D: Ports>(
     trace: Option<&TraceContext>,
     jobs: &[Text],
 ) -> Vec<Result<Made, Problem>> {
-    let mut keys = HashSet::new();
+    let (mut keys, begun) = (HashSet::new(), app.ports.clock().steady());
     let mut is_first = |text: &Text| key_of(text).is_none_or(|key| keys.insert(key));
     let (first, later): (Vec<_>, Vec<_>) = jobs.iter().enumerate().partition(|(_, text)| is_first(text));
-    let make = async |(index, text): (usize, &Text)| (index, made_of(app, tenant, trace.cloned(), text.text()).await);
+    let make = async |(index, text): (usize, &Text)| {
+        let is_over = app.ports.clock().steady().saturating_sub(begun) >= LASTS;
+        let made = async || made_of(app, tenant, trace.cloned(), text.text()).await;
+        (index, if is_over { Err(Problem::not_begun()) } else { made().await })
+    };
     let mut answers: Vec<_> = iter(first.into_iter().map(make)).buffered(AT_ONCE).collect().await;
     for job in later {
         answers.push(make(job).await);

@@ -1,6 +1,7 @@
 //! Batches: many jobs in one request, each answered as if it had come alone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use minutehand_domain::limits::{BATCH_BYTES, PAYLOAD_BYTES};
 use serde_json::{Value, json};
@@ -44,6 +45,23 @@ async fn a_batch_makes_each_of_its_jobs_in_their_order() {
         assert_eq!(alone, result["job"]);
     }
     assert_eq!(world.get("/v1/jobs").await.items("job_id").len(), 3);
+}
+
+/// A function is cut off in the middle of a request that takes too long, and nobody would hear of the jobs that it has made.
+///
+/// Removed: a batch goes on however long it takes. All three were made, after 29 s by nobody who could say so.
+#[tokio::test]
+async fn of_a_batch_that_takes_long_the_rest_is_not_begun_and_may_be_sent_again() {
+    let world = World::new();
+    let at_once = json!({"target": {"noop": {}}});
+    let (jobs, ports) = ([at_once, keyed("b", "b"), keyed("c", "c")], Arc::clone(&world.ports));
+    world.ports.queues.with_the_next_hint(move || ports.clock.pass(Duration::from_secs(20)));
+
+    let answer = batch(&world, &jobs).await;
+    let again = batch(&world, &jobs[1..]).await;
+
+    assert_eq!((statuses(&answer), statuses(&again)), (vec![201, 503, 503], vec![201, 201]));
+    assert!(answer.text.contains("it was not begun; send it again"), "{}", answer.text);
 }
 
 #[tokio::test]

@@ -56,6 +56,7 @@ pub(crate) struct TestClock(AtomicI64);
 pub(crate) struct TestQueues {
     sent: Mutex<Vec<(Moment, Hint)>>,
     limits: Mutex<Vec<(Tenant, Option<u32>)>>,
+    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 /// The system's, until it is given a seed.
@@ -119,6 +120,11 @@ impl TestQueues {
         let (due, later) = locked(&self.sent).drain(..).partition(|(at, _)| *at <= now);
         *locked(&self.sent) = later;
         due.into_iter().map(|(_, hint)| hint).collect()
+    }
+
+    /// What happens while the next hint is on its way.
+    pub(crate) fn with_the_next_hint(&self, act: impl FnOnce() + Send + 'static) {
+        *locked(&self.meanwhile) = Some(Box::new(act));
     }
 
     pub(crate) fn limits(&self) -> Vec<(Tenant, Option<u32>)> {
@@ -220,6 +226,10 @@ impl Queues for TestQueues {
     type Receipt = ();
 
     async fn send(&self, _lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
+        let meanwhile = locked(&self.meanwhile).take();
+        if let Some(act) = meanwhile {
+            act();
+        }
         locked(&self.sent).push((at, hint.clone()));
         Ok(())
     }
