@@ -12,7 +12,7 @@ use minutehand_domain::priority::Priority;
 use super::packed::Packed;
 use super::queue::{Position, Put, Queue};
 use super::sleep::Sleep;
-use super::tenants::{TenantNumber, Tenants};
+use super::tenants::{Free, TenantNumber, Tenants};
 use super::{Delivery, VISIBILITY};
 use crate::Fault;
 
@@ -104,10 +104,10 @@ impl State {
         self.sleep.notice(now, self.last_number);
         self.reappear(now);
         // A receiver that requests so many has so much capacity free, whatever became of earlier deliveries.
-        let _this_receiver_looks_anyway = self.resume_fitting(self.free().max(max));
+        let _this_receiver_looks_anyway = self.resume_fitting(self.free().at_least(max));
         let mut deliveries = Vec::new();
         while deliveries.len() < max {
-            let free = self.free().max(max - deliveries.len());
+            let free = self.free().at_least(max - deliveries.len());
             let Some((priority, position, packed)) = self.next(free, now) else { break };
             deliveries.extend(self.deliver(priority, position, packed, now));
         }
@@ -182,7 +182,7 @@ impl State {
     }
 
     /// Takes the next visible hint that may be delivered, from the queue whose turn it is.
-    fn next(&mut self, free: usize, now: Moment) -> Option<(Priority, Position, Packed)> {
+    fn next(&mut self, free: Free, now: Moment) -> Option<(Priority, Position, Packed)> {
         let offered = ROTATION[self.turn];
         for priority in [offered].into_iter().chain(Priority::ALL) {
             let tenants = &mut self.tenants;
@@ -232,7 +232,7 @@ impl State {
         Wakes(itself || others)
     }
 
-    fn resume_fitting(&mut self, free: usize) -> Wakes {
+    fn resume_fitting(&mut self, free: Free) -> Wakes {
         let mut any = false;
         while let Some(tenant) = self.tenants.next_fitting(free) {
             any |= self.resume(tenant);
@@ -262,8 +262,8 @@ impl State {
     }
 
     /// How many more deliveries the receivers can work on; unlimited where their concurrency is unknown.
-    fn free(&self) -> usize {
-        self.concurrency.map_or(usize::MAX, |most| most.saturating_sub(self.held.len()))
+    fn free(&self) -> Free {
+        self.concurrency.map_or(Free::UNBOUNDED, |most| Free::of(most, self.held.len()))
     }
 
     fn put(&mut self, priority: Priority, position: Position, packed: Packed) -> Wakes {

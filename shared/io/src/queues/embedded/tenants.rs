@@ -6,8 +6,39 @@ use minutehand_domain::id::Tenant;
 
 /// A tenant may have this many times as many hints in flight as there is free capacity. So one tenant alone gets 8/9 of the
 /// capacity, two get 8/17 each, and a newcomer always finds some free: capacity reserved for each tenant would lie idle, and
-/// without any reserve the first tenant would take all of it.
+/// without any reserve the first tenant would take all of it. The free capacity shrinks with each tenant that takes its share; the last of it
+/// is for those that have nothing in flight.
 pub(super) const SHARE: usize = 8;
+/// That is one part of so many, and one at least of a capacity of so many.
+const KEPT: usize = 32;
+const KEPT_FROM: usize = 16;
+
+/// What is free of the capacity, and how much of that is kept for those that have nothing in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Free {
+    hands: usize,
+    kept: usize,
+}
+
+impl Free {
+    /// Where the receivers' concurrency is unknown.
+    pub(super) const UNBOUNDED: Self = Self { hands: usize::MAX, kept: 0 };
+
+    pub(super) fn of(capacity: usize, held: usize) -> Self {
+        let kept = (capacity / KEPT).max(usize::from(capacity >= KEPT_FROM));
+        Self { hands: capacity.saturating_sub(held), kept }
+    }
+
+    /// A receiver that asks for so many has so much free, whatever became of what it took before.
+    pub(super) fn at_least(self, hands: usize) -> Self {
+        Self { hands: self.hands.max(hands), ..self }
+    }
+
+    fn fits(self, in_flight: usize) -> bool {
+        let is_left = if in_flight == 0 { self.hands > 0 } else { self.hands > self.kept };
+        is_left && in_flight < self.hands.saturating_mul(SHARE)
+    }
+}
 
 /// Names a tenant in the positions of its hints, in four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,11 +107,11 @@ impl Tenants {
 
     /// Whether one more hint of the tenant may be in flight. For want of free capacity the tenant waits until there is
     /// enough; at its own limit it waits until one of its own deliveries ends.
-    pub(super) fn admits(&mut self, number: TenantNumber, free: usize) -> bool {
+    pub(super) fn admits(&mut self, number: TenantNumber, free: Free) -> bool {
         let Some(account) = self.accounts.get(&number).filter(|account| account.is_below_its_limit()) else {
             return false;
         };
-        let admitted = fits(account.in_flight, free);
+        let admitted = free.fits(account.in_flight);
         if !admitted {
             self.crowded.insert((account.in_flight, number));
         }
@@ -88,8 +119,8 @@ impl Tenants {
     }
 
     /// The next tenant that was held back for want of free capacity and fits now.
-    pub(super) fn next_fitting(&mut self, free: usize) -> Option<TenantNumber> {
-        let (in_flight, number) = self.crowded.first().copied().filter(|(in_flight, _)| fits(*in_flight, free))?;
+    pub(super) fn next_fitting(&mut self, free: Free) -> Option<TenantNumber> {
+        let (in_flight, number) = self.crowded.first().copied().filter(|(in_flight, _)| free.fits(*in_flight))?;
         self.crowded.remove(&(in_flight, number));
         Some(number)
     }
@@ -154,8 +185,4 @@ impl Account {
     fn is_idle(&self) -> bool {
         self.hints == 0 && self.limit.is_none()
     }
-}
-
-fn fits(in_flight: usize, free: usize) -> bool {
-    in_flight < free.saturating_mul(SHARE)
 }
