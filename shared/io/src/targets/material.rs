@@ -14,6 +14,8 @@ use minutehand_domain::signing::SigningSecrets;
 const MASK: &str = "***";
 /// So much of a secret's beginning is not there by chance.
 const CUT: usize = 4;
+/// A word of a secret that is as long tells of it by itself: a target repeats a key without the `Bearer ` before it.
+const WORD: usize = 8;
 
 /// Its `Debug` shows nothing of it: it is made of secrets.
 #[derive(Clone, Default)]
@@ -58,6 +60,8 @@ impl Material {
         let values = self.secrets.values().flatten().map(|value| value.reveal());
         let as_sent = values.flat_map(|value| [value.to_owned(), within_json(value)]);
         let mut lines: Vec<String> = as_sent.map(|text| one_line(&text)).filter(|line| line.len() >= CUT).collect();
+        let words: Vec<_> = lines.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect();
+        lines.extend(words.into_iter().filter(|word| word.len() >= WORD));
         lines.sort_by_key(|line| (Reverse(line.len()), line.clone()));
         lines.dedup();
         lines
@@ -136,6 +140,20 @@ mod tests {
         assert_eq!(shown("-- KEY MII\"E -- END, said minutehand"), "***, said ***");
         assert_eq!(shown(r#"{"key":"-- KEY\nMII\"E\n-- END"}"#), r#"{"key":"***"}"#);
         assert_eq!(shown("no -- KEY MII"), "no ***");
+    }
+
+    /// Removed: a secret is one word. A target that repeated the key without what stands before it showed it to every viewer.
+    #[test]
+    fn what_repeats_a_long_word_of_a_secret_is_shown_without_it() {
+        let value = SecretValue::new(Zeroizing::new("Bearer SEKRET-2b1f8c".to_owned())).unwrap();
+        let secrets = [("a".parse().unwrap(), Ok(Arc::new(value)))].into();
+        let material = Material { signing: None, secrets };
+
+        let shown = |told| material.without_secrets(told);
+
+        assert_eq!(shown("invalid token SEKRET-2b1f8c"), "invalid token ***");
+        assert_eq!(shown("invalid token SEKRET-2b"), "invalid token ***");
+        assert_eq!(shown("no Bearer SEKRET-2b1f8c, a Bearer"), "no ***, a ***");
     }
 
     #[test]
