@@ -54,6 +54,7 @@ pub(crate) async fn repair_directory(
     if !FileStore::is_in(directory).map_err(unusable)? {
         return Err(ServeError::NoDirectory(directory.to_owned()));
     }
+    FileStore::look_through(directory).map_err(unusable)?;
     let opened = if check { FileStore::to_look(directory) } else { FileStore::open(directory) }.map_err(unusable)?;
     let http = HttpCaller::new(Reach::Public)?;
     let ports = Local::new(

@@ -87,8 +87,24 @@ impl FileStore {
         File::start(open::in_directory(directory)?).map(Embedded::new)
     }
 
+    /// Whether all that a directory holds can be read, which nothing serves. Where a page contradicts itself redb ends in the middle of what it is at and closes no file, and
+    /// one that was not closed opens no more: so whoever is about to change a store looks first.
+    pub fn look_through(directory: &Path) -> Result<(), OpenError> {
+        open::undamaged(|| {
+            let (opened, ..) = open::to_read(directory)?;
+            let snapshot = Snapshot::of(&opened.database)?;
+            for table in Table::ALL {
+                for entry in snapshot.table(table).iter().map_err(redb::Error::from)? {
+                    entry.map_err(redb::Error::from)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Gives the file's free pages back to the disk, of a store that nobody has open; and says how many bytes it had, and has.
     pub fn compact(directory: &Path) -> Result<(u64, u64), OpenError> {
+        Self::look_through(directory)?;
         let path = directory.join(open::FILE);
         let before = fs::metadata(&path)?.len();
         let Opened { lock: _held, mut database } = open::in_directory(directory)?;
@@ -134,6 +150,7 @@ impl Backup {
     /// What a directory holds that nothing serves, as it lies there: whichever release wrote it, and however its process ended, nothing of it is
     /// changed.
     pub fn of_directory(directory: &Path, now: Moment) -> Result<Self, OpenError> {
+        FileStore::look_through(directory)?;
         let (opened, format, release) = open::to_read(directory)?;
         let snapshot = Arc::new(Snapshot::of(&opened.database)?);
         Ok(Self { snapshot, header: Header::new(format, release, now), _opened: Some(opened) })

@@ -141,7 +141,7 @@ pub(super) fn on_backend(backend: impl StorageBackend) -> Result<Opened, OpenErr
 
 /// A store that opens and says that it is ours. redb asserts what it believes of its own pages, and a damaged file can
 /// prove it wrong: that is no reason to end with a back trace.
-fn undamaged<T>(open: impl FnOnce() -> Result<T, OpenError>) -> Result<T, OpenError> {
+pub(super) fn undamaged<T>(open: impl FnOnce() -> Result<T, OpenError>) -> Result<T, OpenError> {
     let contradiction = |_| Err(OpenError::Damaged { why: "it contradicts itself".to_owned() });
     panic::catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(contradiction)
 }
