@@ -138,11 +138,20 @@ async fn until_asked(
 struct Stop {
     terminate: Signal,
     interrupt: Signal,
+    /// Where a file may grow no more the writer is told so, and says it; unheard, this signal ends a process without a word.
+    _file_limit: Signal,
 }
+
+/// `SIGXFSZ`.
+const FILE_LIMIT: i32 = 25;
 
 impl Stop {
     fn listened_for() -> io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            _file_limit: signal(SignalKind::from_raw(FILE_LIMIT))?,
+        })
     }
 
     async fn comes(&mut self) {
