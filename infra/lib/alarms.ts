@@ -124,12 +124,15 @@ export class Alarms extends Construct {
 
   /**
    * Counted by EventBridge Scheduler, so that it rings where no function starts. It fires once for each time that it was pushed: the alarm stays
-   * for longer than it takes to fire again, where only the switch is left to wake the sweeper.
+   * for longer than it takes to fire again, where only the switch is left to wake the sweeper. One that was deleted, or that no pass may push any
+   * more, fires never again: so that is told as well.
    */
   private switch(group: string | undefined): void {
     if (group === undefined) {
       return;
     }
+    const unpushed = this.measured.of('switch_pushes_total.failed', 'Sum', minutes(5), 'sweeper');
+    this.alarm('SwitchNotPushed', 'ticket', 'Passes of the sweeper cannot push the dead man\'s switch', { metric: unpushed, above: 0, of: 4, bad: 3 });
     const dimensionsMap = { ScheduleGroup: group };
     const fired = new Metric({ namespace: 'AWS/Scheduler', metricName: 'InvocationAttemptCount', dimensionsMap, statistic: 'Sum', period: minutes(1) });
     this.alarm('SweepsStopped', 'page', 'For minutes no pass of the sweep has ended well, and the dead man\'s switch fired', { metric: fired, above: 0, of: 20, bad: 1 });

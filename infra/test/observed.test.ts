@@ -412,6 +412,7 @@ const ALARMS: Record<string, Row> = {
   'SweepBehind-Fails': ['> 0', 'Sum', 60, 7, 5, 'notBreaching'],
   'SweepBehind-NotTaken': ['> 0', 'Minimum Sum IF FILL 0 AND 1', 60, 7, 5, 'notBreaching'],
   TelemetryMissing: ['< 1', 'SampleCount', 60, 5, 5, 'breaching'],
+  SwitchNotPushed: ['> 0', 'Sum', 300, 4, 3, 'notBreaching'],
   SweepsStopped: ['> 0', 'Sum', 60, 20, 1, 'notBreaching'],
   'QueueBehind-Short': ['> 0', 'Maximum IF MAX 600 AND DIFF 0', 300, 2, 2, 'notBreaching'],
   'QueueBehind-ShortNotTaken': ['> 0', 'Minimum Sum IF FILL 0 AND 1', 60, 7, 5, 'notBreaching'],
@@ -473,7 +474,7 @@ test('each alarm and each part of one has the numbers that this table has', () =
     const [periods, bad] = [Properties['EvaluationPeriods'], Properties['DatapointsToAlarm'] ?? Properties['EvaluationPeriods']];
     return [named(alarm), [`${COMPARED[Properties['ComparisonOperator']]} ${threshold}`, madeOf(metrics), seconds, periods, bad, Properties['TreatMissingData']]];
   });
-  assert.equal(rows.length, 47);
+  assert.equal(rows.length, 48);
   assert.deepEqual(Object.fromEntries(rows), ALARMS);
 
   const wholes = ofType(resources, 'AWS::CloudWatch::CompositeAlarm').map((whole) => {

@@ -24,8 +24,8 @@ use regex::Regex;
 use serde_json::Value;
 
 /// Only AWS has what these look at.
-const OF_AWS_ALONE: [&str; 5] =
-    ["ArchiveIncomplete", "FunctionsDown", "FunctionsFail", "HintsGivenUp", "SweepsStopped"];
+const OF_AWS_ALONE: [&str; 6] =
+    ["ArchiveIncomplete", "FunctionsDown", "FunctionsFail", "HintsGivenUp", "SweepsStopped", "SwitchNotPushed"];
 /// Only a process watches jobs one by one.
 const OF_PROMETHEUS_ALONE: [&str; 1] = ["JobOverdue"];
 /// They are the template's own.
@@ -57,7 +57,13 @@ const MEASURED_BY: [(&[&str], &[&str]); 7] = [
     (&["run_lag_stage_seconds.take"], &["api"]),
     // A pass: `sweep.rs`, its looks (`look` of `graph/attend.rs`), and what the sweeper's own adds.
     (
-        &["dead_letters_oldest_seconds", "sweep_age_seconds", "sweeps_failed_total", "workflow_stalls_total"],
+        &[
+            "dead_letters_oldest_seconds",
+            "sweep_age_seconds",
+            "sweeps_failed_total",
+            "switch_pushes_total.failed",
+            "workflow_stalls_total",
+        ],
         &["sweeper"],
     ),
     // A request is refused. For `connections` no function has a seat, and none has as much at once as `bodies` allows.

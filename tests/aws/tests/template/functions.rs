@@ -41,10 +41,12 @@ fn what_is_logged_is_said_in_one_place() {
 /// does.
 /// Tried: without it.
 #[test]
-fn the_executor_may_call_itself_as_often_as_a_job_is_retried() {
+fn the_executor_may_call_itself_as_often_as_a_job_is_retried_and_the_sweeper_as_often_as_shards_are_left() {
     let Some(template) = template() else { return };
 
-    assert_eq!(template.properties("ExecutorFunction")["RecursiveLoop"], "Allow");
+    for function in ["ExecutorFunction", "SweeperFunction"] {
+        assert_eq!(template.properties(function)["RecursiveLoop"], "Allow", "{function}");
+    }
 }
 
 /// Tried: `Runtime: provided.al2`; without the `Architectures`.
