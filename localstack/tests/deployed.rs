@@ -406,7 +406,7 @@ jq() {
 for name, value in json.load(sys.stdin).items(): print(f"export {name}={shlex.quote(value)}")'
 }
 "#;
-const ITS_SETTINGS: &str = "--- the settings of the process";
+const SETTINGS: &str = "--- the settings of the process";
 
 /// They are typed as they stand there, and the process is started by the settings that they have found. The emulator knows no point in time, and restores what there is.
 /// Beside the hints, which the commands purge, the timers are gone, so that a repair alone knows what was due.
@@ -421,10 +421,11 @@ async fn the_commands_of_a_restore_have_a_process_run_what_the_restored_table_ho
         tokio::task::block_in_place(|| world.deployment.shell(&all))
     };
 
-    let said = typed(&format!("{first}\necho '{ITS_SETTINGS}'; env"));
+    let found = typed(&format!("{first}\necho '{SETTINGS}'; env"));
     let stopped = SystemClock.now().millis();
     lose_timers(&world).await;
-    let (_, settings) = said.split_once(ITS_SETTINGS).expect("it came to its end");
+    assert_eq!(world.held_by("NormalQueueUrl").await, 0, "the hint is gone");
+    let (_, settings) = found.split_once(SETTINGS).expect("it came to its end");
     let settings =
         settings.lines().filter_map(|line| line.split_once('=')).filter(|(name, _)| name.starts_with("MINUTEHAND_"));
     let mut settings: Vec<_> = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -433,10 +434,10 @@ async fn the_commands_of_a_restore_have_a_process_run_what_the_restored_table_ho
     settings.push(("MINUTEHAND_STATE_TABLE".to_owned(), restored.clone()));
     let served = serve_with(&world.aws, &world.deployment.key, settings).await;
     assert!(repair.contains("http://127.0.0.1:8080"), "{repair}");
-    let found = typed(&format!("{names}\n{}", repair.replace("http://127.0.0.1:8080", &served.url)));
+    let repaired = typed(&format!("{names}\n{}", repair.replace("http://127.0.0.1:8080", &served.url)));
 
     let runs = served.api().ended_runs(&job).await;
-    assert_eq!(outcomes(&runs[0]), ["succeeded"], "{found}: {runs:?}");
+    assert_eq!(outcomes(&runs[0]), ["succeeded"], "{repaired}: {runs:?}");
     let calls = world.hook.calls_of(&job);
     assert!(
         calls.len() == 1 && calls[0].at > stopped,

@@ -235,7 +235,7 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// What lies between them that this release cannot read. It is left where it is, and fills no page.
     pub unreadable: Vec<Unreadable>,
-    /// There may be more behind the last: a page may hold fewer than were asked for.
+    /// There may be more behind the last. A page of timers may hold fewer than were asked for; one of a list is short only at its end.
     pub more: bool,
 }
 

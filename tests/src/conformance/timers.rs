@@ -108,11 +108,13 @@ pub async fn a_bucket_comes_in_pages_after_the_last_timer_seen<S: Store>(store: 
 
     let (mut found, mut after) = (Vec::new(), None);
     loop {
-        let page = timers_in(&*store, bucket(&*store, &inside[0]), after, at(600), 2).await.unwrap();
-        assert!(page.len() <= 2);
-        let Some(last) = page.last() else { break };
-        after = Some(last.key);
-        found.extend(page);
+        let page = store.timers(bucket(&*store, &inside[0]), after, at(600), 2).await.unwrap();
+        assert!(page.items.len() <= 2);
+        after = page.items.last().map(|last| last.key);
+        found.extend(page.items);
+        if !page.more {
+            break;
+        }
     }
 
     assert_eq!(found, inside);

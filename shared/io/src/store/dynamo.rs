@@ -170,7 +170,7 @@ impl DynamoStore {
             let Some(last) = part.last else { return Ok(page) };
             span = span.past(last);
         }
-        page.more = true;
+        page.more = limit > 0;
         Ok(page)
     }
 

@@ -33,7 +33,7 @@ pub(super) async fn read<T: Listed>(store: &DynamoStore, spans: Vec<Span>, limit
         if short.is_empty() {
             let unreadable = enough.iter_mut().flat_map(|part| part.unreadable.drain(..)).collect();
             let items = first_of(enough, limit);
-            return Ok(Page { more: items.len() >= limit, items, unreadable });
+            return Ok(Page { more: limit > 0 && items.len() >= limit, items, unreadable });
         }
         parts = try_join_all(short.into_iter().map(|part| part.more(store, share))).await?;
         parts.extend(enough);
