@@ -1,5 +1,5 @@
 //! What an alarm works out of metrics: the part of CloudWatch's metric math that the alarms of `infra` use, and the rules of composite alarms, which are
-//! written alike. A value may be missing, and so is what is worked out of it.
+//! written alike. A value may be missing: so is what is worked out of it and a number, and between two metrics it counts as 0.
 
 use std::str::Chars;
 
@@ -23,16 +23,18 @@ pub(super) enum Operator {
     Plus,
     Minus,
     Times,
-    Over,
+    DividedBy,
 }
 
+/// How many windows back the value before a missing one is looked for.
+const FURTHEST_BACK: i64 = 10;
 /// As they are written, those that bind less first.
 const OPERATORS: [&[(&str, Operator)]; 5] = [
     &[("OR", Operator::Or)],
     &[("AND", Operator::And)],
     &[(">", Operator::Above), ("==", Operator::Equal)],
     &[("+", Operator::Plus), ("-", Operator::Minus)],
-    &[("*", Operator::Times), ("/", Operator::Over)],
+    &[("*", Operator::Times), ("/", Operator::DividedBy)],
 ];
 
 impl Expression {
@@ -44,17 +46,34 @@ impl Expression {
         whole
     }
 
+    fn is_a_number(&self) -> bool {
+        match self {
+            Self::Number(_) => true,
+            Self::Of(_, left, right) => left.is_a_number() && right.is_a_number(),
+            Self::Metric(_) | Self::Call(..) => false,
+        }
+    }
+
     /// In the window of so many minutes that ends then.
     pub(super) fn value(&self, end: i64, period: i64, metric: &Metric<'_>) -> Option<f64> {
         let value = |of: &Self| of.value(end, period, metric);
         match self {
             Self::Number(number) => Some(*number),
             Self::Metric(id) => metric(id, end),
-            Self::Of(operator, left, right) => Some(operator.of(value(left)?, value(right)?)),
+            Self::Of(operator, left, right) => match (value(left), value(right)) {
+                (Some(left), Some(right)) => operator.of(left, right),
+                (None, None) => None,
+                (_, None) if left.is_a_number() => None,
+                (None, _) if right.is_a_number() => None,
+                (left, right) => operator.of(left.unwrap_or(0.0), right.unwrap_or(0.0)),
+            },
             Self::Call(name, given) => match (name.as_str(), &given[..]) {
                 ("FILL", [of, with]) => value(of).or_else(|| value(with)),
                 ("IF", [condition, yes, no]) => value(if value(condition)? == 0.0 { no } else { yes }),
-                ("DIFF", [of]) => Some(value(of)? - of.value(end - period, period, metric)?),
+                ("DIFF", [of]) => {
+                    let before = |windows| of.value(end - windows * period, period, metric);
+                    Some(value(of)? - (1..=FURTHEST_BACK).find_map(before)?)
+                }
                 ("MAX", all) => all.iter().filter_map(value).max_by(f64::total_cmp),
                 _other => panic!("what no alarm used: {self:?}"),
             },
@@ -63,9 +82,10 @@ impl Expression {
 }
 
 impl Operator {
-    fn of(self, left: f64, right: f64) -> f64 {
+    /// What is divided by nothing is missing.
+    fn of(self, left: f64, right: f64) -> Option<f64> {
         let said = |is_so: bool| f64::from(u8::from(is_so));
-        match self {
+        Some(match self {
             Self::Or => said(left != 0.0 || right != 0.0),
             Self::And => said(left != 0.0 && right != 0.0),
             Self::Above => said(left > right),
@@ -74,8 +94,9 @@ impl Operator {
             Self::Plus => left + right,
             Self::Minus => left - right,
             Self::Times => left * right,
-            Self::Over => left / right,
-        }
+            Self::DividedBy if right == 0.0 => return None,
+            Self::DividedBy => left / right,
+        })
     }
 }
 
@@ -144,10 +165,10 @@ impl Rest<'_> {
 mod tests {
     use super::*;
 
-    /// `a` is 3 in each window and was 2 in the one before, `none` was never measured.
+    /// `a` is 3, was missing in the window before, and 2 in the one before that; `none` was never measured.
     fn worked_out(text: &str) -> Option<f64> {
         let metric = |id: &str, end| match id {
-            "a" => Some(if end == 10 { 3.0 } else { 2.0 }),
+            "a" => [(10, 3.0), (0, 2.0)].into_iter().find_map(|(at, value)| (at == end).then_some(value)),
             "none" => None,
             other => panic!("{other}"),
         };
@@ -165,7 +186,10 @@ mod tests {
             ("MAX([none])", None),
             ("DIFF(a)", Some(1.0)),
             ("IF(a > 2 AND FILL(none, 0) == 0, 100 * a, 0)", Some(300.0)),
-            ("IF(a > 3 OR none > 1, 1, 0)", None),
+            ("IF(a > 3 OR none > 1, 1, 5)", Some(5.0)),
+            ("a + none", Some(3.0)),
+            ("none / none", None),
+            ("a / FILL(none, 0)", None),
             ("((a AND 0) OR 1)", Some(1.0)),
         ];
         for (text, wanted) in cases {

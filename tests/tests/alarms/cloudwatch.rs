@@ -22,21 +22,29 @@ use super::faults::{END, FAULT, MINUTE};
 const FUNCTIONS: [&str; 3] = ["api", "executor", "sweeper"];
 /// In minutes: until then an alarm looks at a time before there was anything.
 const BEGUN: i64 = 10;
-/// The longest time that an alarm looks back, of those that ring here: two hours, as a run that waits is looked at once an hour.
-const LOOKED_BACK: i64 = 125;
+/// In minutes: how long an alarm looks back for a run that waits for a worker, which is looked at once an hour.
+const WAITS_LOOKED_BACK: i64 = 125;
+/// The longest that the others do, but for what the shorter half of an alarm ends.
+const LOOKED_BACK: i64 = 35;
 
 struct Functions {
     stage: Stage,
     documents: [Arc<Document>; 3],
+    /// Of the only queue.
+    priority: Priority,
     heard: CloudWatch,
 }
 
 impl Functions {
     /// One job, whose occurrences are each made up for when they are late. Nothing where there is no Node.
     fn of(setting: Setting, wish: Wish) -> Option<Self> {
-        let heard = CloudWatch::of(SYNTHESIZED.as_ref()?);
         let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: None };
-        let stage = Stage::on(setting, Wish { catch_up, ..wish }, []);
+        Self::as_wished(setting, Wish { catch_up, ..wish })
+    }
+
+    fn as_wished(setting: Setting, wish: Wish) -> Option<Self> {
+        let (heard, priority) = (CloudWatch::of(SYNTHESIZED.as_ref()?), wish.priority);
+        let stage = Stage::on(setting, wish, []);
         let documents = FUNCTIONS.map(|function| Arc::new(Document::new("Minutehand/prod".to_owned(), function)));
         let sinks = documents.clone();
         // Whoever is none of the others asks the API.
@@ -44,7 +52,7 @@ impl Functions {
             sinks[FUNCTIONS.iter().position(|function| *function == process).unwrap_or(0)].clone()
         });
         stage.create(0, "creator");
-        Some(Self { stage, documents, heard })
+        Some(Self { stage, documents, priority, heard })
     }
 
     fn each_minute() -> Option<Self> {
@@ -69,7 +77,7 @@ impl Functions {
         for minute in 0..=END {
             self.stage.play_to(minute * MINUTE + 30);
             for (function, document) in FUNCTIONS.iter().zip(&self.documents) {
-                let priority = (*function == "executor").then_some(Priority::Normal);
+                let priority = (*function == "executor").then_some(self.priority);
                 if let Some(line) = document.take(priority, self.stage.now()) {
                     self.heard.told(&line, minute);
                 }
@@ -80,12 +88,12 @@ impl Functions {
     }
 }
 
-/// The fault is met, what is to ring rings, and nothing rings before it, nor once it is behind what alarms look back for.
-fn rings(name: &str, heard: &CloudWatch, expected: &[&str]) {
+/// The fault is met, what is to ring rings, and nothing rings before it, nor so long behind it.
+fn rings(name: &str, heard: &CloudWatch, looked_back: i64, expected: &[&str]) {
     assert_eq!(heard.rang(BEGUN..FAULT.start), BTreeSet::new(), "{name}: all is well");
     let expected = expected.iter().map(|alarm| (*alarm).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(heard.rang(FAULT.start..END), expected, "{name}");
-    assert_eq!(heard.rang(FAULT.end + LOOKED_BACK + 5..END), BTreeSet::new(), "{name}: all is well again");
+    assert_eq!(heard.rang(FAULT.end + looked_back + 5..END), BTreeSet::new(), "{name}: all is well again");
 }
 
 /// Somebody is woken while it lasts.
@@ -100,16 +108,36 @@ fn wakes_somebody(name: &str, heard: &CloudWatch) {
 #[test]
 fn nothing_rings_where_nothing_is_wrong() {
     let Some(functions) = Functions::each_minute() else { return };
-    rings("nothing", &functions.sweeps(1..END).played(), &[]);
+    rings("nothing", &functions.sweeps(1..END).played(), LOOKED_BACK, &[]);
 }
 
 /// Of a pass that comes at last there is one minute, and `SweepBehind` and `LateStarts` look for several: that they are silent is as it was meant.
 #[test]
 fn a_tick_that_stops_is_told_of() {
     let Some(functions) = Functions::each_minute() else { return };
-    let heard = functions.sweeps(1..FAULT.start).sweeps(FAULT.end..END).played();
-    rings("tick", &heard, &["StartBudgetBurns", "TelemetryMissing"]);
+    let mut heard = functions.sweeps(1..FAULT.start).sweeps(FAULT.end..END).played();
+    heard.measured_by_aws("InvocationAttemptCount", FAULT.start + 3, 1.0); // the dead man's switch
+    rings("tick", &heard, LOOKED_BACK, &["StartBudgetBurns", "SweepsStopped", "TelemetryMissing"]);
     wakes_somebody("tick", &heard);
+}
+
+/// What nobody makes up for is missed.
+#[test]
+fn occurrences_that_are_missed_are_told_of() {
+    let functions = Functions::as_wished(Setting::plain(), Wish { catch_up: CatchUp::None, ..Wish::every(60, MINUTE) });
+    let Some(functions) = functions else { return };
+    let heard = functions.sweeps(1..FAULT.start).sweeps(FAULT.end..END).played();
+    rings("missed", &heard, LOOKED_BACK, &["OccurrencesMissed", "TelemetryMissing"]);
+}
+
+/// Each hint is lost while it waits, so that a run begins when it is found overdue, a minute late.
+#[test]
+fn starts_that_are_late_for_minutes_are_told_of() {
+    let Some(functions) = Functions::each_minute() else { return };
+    FAULT.for_each(|minute| functions.stage.purge(minute * MINUTE - 5));
+    let heard = functions.sweeps(1..END).played();
+    rings("late", &heard, LOOKED_BACK, &["LateStarts", "StartBudgetBurns"]);
+    wakes_somebody("late", &heard);
 }
 
 #[test]
@@ -117,8 +145,17 @@ fn workers_that_are_gone_are_told_of() {
     let functions = Functions::of(Setting::plain(), Wish { by_a_worker: true, ..Wish::every(60, MINUTE) });
     let Some(functions) = functions else { return };
     let heard = functions.sweeps(1..END).with_a_worker().played();
-    rings("worker", &heard, &["PoolUnattended"]);
+    rings("worker", &heard, WAITS_LOOKED_BACK, &["PoolUnattended"]);
     wakes_somebody("worker", &heard);
+}
+
+#[test]
+fn workers_that_are_gone_while_critical_runs_wait_are_told_of_twice() {
+    let wish = Wish { by_a_worker: true, priority: Priority::Critical, ..Wish::every(60, MINUTE) };
+    let Some(functions) = Functions::of(Setting::plain(), wish) else { return };
+    let heard = functions.sweeps(1..END).with_a_worker().played();
+    rings("critical", &heard, WAITS_LOOKED_BACK, &["CriticalWaits", "PoolUnattended"]);
+    wakes_somebody("critical", &heard);
 }
 
 /// A ticket, since only who sees to the target can mend it.
@@ -128,7 +165,7 @@ fn a_target_that_fails_is_told_of() {
     functions.stage.let_fail(FAULT.start * MINUTE, true);
     functions.stage.let_fail(FAULT.end * MINUTE, false);
     let heard = functions.sweeps(1..END).played();
-    rings("target", &heard, &["DeadLetters"]);
+    rings("target", &heard, LOOKED_BACK, &["DeadLetters"]);
     assert!(!heard.pages().contains("DeadLetters"));
 }
 
@@ -140,6 +177,11 @@ fn a_store_that_cannot_be_reached_is_told_of() {
     let functions = Functions::of(Setting { throttles, ..Setting::plain() }, Wish::every(60, MINUTE));
     let Some(functions) = functions else { return };
     let heard = functions.sweeps(1..END).played();
-    rings("store", &heard, &["FunctionsFail", "HintsGivenBack", "StartBudgetBurns", "SweepBehind", "TelemetryMissing"]);
+    rings(
+        "store",
+        &heard,
+        LOOKED_BACK,
+        &["FunctionsFail", "HintsGivenBack", "StartBudgetBurns", "SweepBehind", "TelemetryMissing"],
+    );
     wakes_somebody("store", &heard);
 }
