@@ -187,10 +187,11 @@ impl Pace {
         Self { next: now, next_late: now, written: now }
     }
 
-    /// What a clock has put by that was ahead lies as far ahead: nothing of it holds for one that is right.
+    /// What a clock has put by that was far ahead lies as far ahead: nothing of it holds for one that is right. By less a rate waits for a while: were that
+    /// not believed either, whoever is behind by as much would begin when others do.
     #[must_use]
     pub fn believed(self, now: Moment) -> Self {
-        if self.written > now + pace::APART { Self::from(now) } else { self }
+        if self.written > now + pace::HORIZON { Self::from(now) } else { self }
     }
 
     /// Where that of what a tenant makes up for lies, of one priority.
@@ -488,11 +489,11 @@ mod tests {
     fn what_a_clock_put_by_that_was_ahead_holds_up_nobody_whose_clock_is_right() {
         let (now, interval) = (Moment::from_secs(1_000), Duration::from_secs(10));
         let (_, by_a_wrong_clock) = Pace::from(now).after(false, Moment::from_secs(9_000), interval);
-        let (_, apart) = Pace::from(now).after(false, now + pace::APART, interval);
+        let (_, apart) = Pace::from(now).after(false, now + pace::HORIZON, interval);
 
         assert_eq!([false, true].map(|missed| by_a_wrong_clock.after(missed, now, interval).0), [now; 2]);
         assert_eq!(by_a_wrong_clock.after_several(now + interval, now, interval, 3).0, now + interval);
-        assert_eq!(apart.after(false, now, interval).0, now + pace::APART + interval, "as far as clocks may be apart");
+        assert_eq!(apart.after(false, now, interval).0, now + pace::HORIZON + interval, "it waits for a while");
     }
 
     #[test]

@@ -121,10 +121,11 @@ fn a_tick_that_stops_is_told_of() {
     wakes_somebody("tick", &heard);
 }
 
-/// What nobody makes up for is missed.
+/// One of each ten minutes, which nobody makes up for when it is minutes late.
 #[test]
 fn occurrences_that_are_missed_are_told_of() {
-    let functions = Functions::as_wished(Setting::plain(), Wish { catch_up: CatchUp::None, ..Wish::every(60, MINUTE) });
+    let functions =
+        Functions::as_wished(Setting::plain(), Wish { catch_up: CatchUp::None, ..Wish::every(600, MINUTE) });
     let Some(functions) = functions else { return };
     let heard = functions.sweeps(1..FAULT.start).sweeps(FAULT.end..END).played();
     rings("missed", &heard, LOOKED_BACK, &["OccurrencesMissed", "TelemetryMissing"]);

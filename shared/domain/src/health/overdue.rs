@@ -23,7 +23,10 @@ pub(super) fn overdue_since(
     if job.status != Status::Active {
         return None;
     }
-    let mut next = job.next_after(begin(job, newest).max(on_record_since).just_before());
+    // What stands there and has not begun does not expire.
+    let stands = |run: &&Run| run.key.is_occurrence() && run.started_at.is_none() && !run.is_finished();
+    let unbegun = newest.iter().rfind(stands).map_or(Moment::END, |run| run.key.at);
+    let mut next = job.next_after(begin(job, newest).max(on_record_since.min(unbegun)).just_before());
     while let Some(t) = next.filter(|t| *t + pace::OVERDUE <= now) {
         let Some(passed) = passed(newest, unread, t, now) else { return Some(t) };
         next = job.next_after(passed);

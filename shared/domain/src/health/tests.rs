@@ -202,6 +202,8 @@ fn what_may_have_been_on_record_and_have_expired_is_not_overdue() {
 
     assert_eq!((overdue(&once, at(60)), overdue(&once, at(61))), (Some(at(60)), None));
     assert_eq!(overdue(&each_minute(), at(61)), Some(at(120)), "what came behind it is on record if it ever was");
+    let waits = once.run(RunKey::occurrence(JOB, at(60)));
+    assert_eq!(Health::of(&once, &[waits], &[], at(61), at(500)).overdue_since, Some(at(60)), "it stands, and waits");
 }
 
 #[test]

@@ -462,14 +462,28 @@ impl Run {
     /// that it had, and is the worker's for as long as that was given it. None where nothing of it is to be taken back.
     pub fn recalled(&self, soon: Moment) -> Option<Self> {
         match &self.state {
-            State::Scheduled { due } if *due > soon => Some(self.due_anew(soon)),
-            State::Running(lease) if matches!(lease.holder, Holder::Remote(_)) => {
-                let given = lease.until.since(self.attempts.last()?.started_at);
-                let until = soon + given;
-                (until < lease.until).then(|| self.in_state(State::Running(Lease { until, ..lease.clone() })))
-            }
+            State::Scheduled { due } if *due > soon && !self.waits_out_what_ended_by(soon) => Some(self.due_anew(soon)),
+            State::Running(lease) if matches!(lease.holder, Holder::Remote(_)) => self.held_anew(lease, soon),
             _as_it_is => None,
         }
+    }
+
+    /// Whether it waits for nothing but its next try, and a clock that is right has said until when: its last one had ended by then.
+    fn waits_out_what_ended_by(&self, soon: Moment) -> bool {
+        let ended = self.attempts.last().and_then(|attempt| attempt.ended.as_ref());
+        let by_itself = ended.is_some_and(|ended| ended.how != Ending::Lost && ended.at <= soon);
+        by_itself && self.admission.turn.is_none() && self.made_up.is_none()
+    }
+
+    /// Its attempt counts from then as well, so that twice is once. What ends before it began was said by a clock that is right: by whoever cancelled it.
+    fn held_anew(&self, lease: &Lease, soon: Moment) -> Option<Self> {
+        let began = self.attempts.last()?.started_at;
+        let given = (soon < began && began < lease.until).then(|| lease.until.since(began))?;
+        let mut next = self.in_state(State::Running(Lease { until: soon + given, ..lease.clone() }));
+        if let Some(attempt) = next.attempts.last_mut() {
+            attempt.started_at = soon;
+        }
+        Some(next)
     }
 
     fn due_anew(&self, due: Moment) -> Self {

@@ -168,6 +168,27 @@ fn a_worker_elsewhere_has_a_run_from_one_sign_of_life_to_the_next() {
     assert_eq!((again.fence, again.attempts[0].outcome()), (2, Some("lost")));
 }
 
+/// Removed, one after the other: a lease keeps its end, for two hours; its attempt does not count from then as well, so that who calls it back twice ended it at once; what ended by
+/// a clock that is right is tried again too soon.
+#[test]
+fn what_a_clock_that_was_ahead_said_of_a_run_is_called_back_once() {
+    let taken = take(&queued(), &terms(), at(7_210)).unwrap();
+    let given = taken.lease().unwrap().until.since(at(7_210));
+
+    let recalled = taken.recalled(at(11)).unwrap();
+    assert_eq!((recalled.lease().unwrap().until, recalled.attempts[0].started_at), (at(11) + given, at(11)));
+    assert_eq!((recalled.recalled(at(11)), recalled.recalled(at(12))), (None, None));
+    let asked_by_a_right_clock = taken.after(&Event::Cancel { by: None }, at(11)).unwrap();
+    assert_eq!(asked_by_a_right_clock.recalled(at(12)), None, "its grace stands");
+
+    let tried = |from: u64| {
+        let begun = claim(&queued(), ANN, &terms(), at(from)).unwrap();
+        finish(&begun, failure(), &terms(), at(from + 1)).recalled(at(11))
+    };
+    assert_eq!(tried(0), None);
+    assert_eq!(tried(7_200).map(|run| run.state), Some(State::Scheduled { due: at(11) }));
+}
+
 #[test]
 fn a_lease_is_never_longer_than_an_attempt_may_take() {
     let short = Terms { timeout: Duration::from_secs(7), ..terms() };

@@ -39,6 +39,8 @@ pub struct Turns(Mutex<BTreeMap<(Tenant, Priority), Block>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
+    /// By a clock that may be set back behind it.
+    asked_at: Moment,
     next: Moment,
     left: u32,
     size: u32,
@@ -79,7 +81,7 @@ impl Turns {
         let mut blocks = self.0.lock().await;
         let now = ports.clock().now();
         let there = blocks.get(&(tenant.clone(), priority)).copied();
-        let (block, at) = match there.filter(|block| block.left > 0 && now <= block.next) {
+        let (block, at) = match there.filter(|block| block.left > 0 && (block.asked_at..=block.next).contains(&now)) {
             Some(block) if job.is_too_late(t, block.next) => return Ok(Err(TooLate(block.next))),
             Some(block) => (block, block.next),
             None => {
@@ -87,12 +89,12 @@ impl Turns {
                 let from = after_what_is_more_urgent(ports, job, now).await?;
                 let asked = Asked { tenant, id: Pace::of_priority(priority, tenant), from, per_minute };
                 match put_by(ports, asked, size, |at| !job.is_too_late(t, at)).await? {
-                    Ok(at) => (Block { next: at, left: size, size }, at),
+                    Ok(at) => (Block { asked_at: now, next: at, left: size, size }, at),
                     Err(too_late) => return Ok(Err(too_late)),
                 }
             }
         };
-        let rest = Block { next: at + interval(per_minute), left: block.left - 1, size: block.size };
+        let rest = Block { next: at + interval(per_minute), left: block.left - 1, ..block };
         blocks.insert((tenant.clone(), priority), rest);
         Ok(Ok(at))
     }

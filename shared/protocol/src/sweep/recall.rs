@@ -11,6 +11,8 @@ use minutehand_domain::job::Status;
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::Events as _;
 use minutehand_io::store::{Bucket, FirstBucket, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -83,7 +85,7 @@ impl Recalled {
     }
 }
 
-/// What its run says first: whoever dies between the two meets the timer again, as it was.
+/// What its run says first: whoever dies between the two meets the timer again, and what has been taken back stays as it is.
 async fn take_back<D: Ports>(ports: &D, timer: &Timer, there: TimerKey) -> Result<(), Fault> {
     if matches!(timer.key.obligation, Obligation::MovedOccurrence(..) | Obligation::Run(_)) {
         recall_run(ports, timer, there.due).await?;
@@ -98,9 +100,10 @@ async fn recall_run<D: Ports>(ports: &D, timer: &Timer, soon: Moment) -> Result<
         Err(why) if why.is_of_an_item() => return Ok(()),
         read => read?,
     };
-    let recalled = seen.as_ref().and_then(|seen| Some((seen.guard(), seen.item.recalled(soon)?)));
-    if let Some((guard, recalled)) = recalled {
-        let _whoever_was_faster = ports.store().put(&timer.tenant, key, &recalled, guard).await?;
+    let Some(seen) = seen else { return Ok(()) };
+    let Some(recalled) = seen.item.recalled(soon) else { return Ok(()) };
+    if ports.store().put(&timer.tenant, key, &recalled, seen.guard()).await?.is_written() {
+        ports.events().changed(&seen.item, &recalled, ports.clock().now());
     }
     Ok(())
 }

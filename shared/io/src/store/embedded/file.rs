@@ -91,14 +91,11 @@ impl FileStore {
     /// one that was not closed opens no more: so whoever is about to change a store looks first.
     pub fn look_through(directory: &Path) -> Result<(), OpenError> {
         open::undamaged(|| {
-            let (opened, ..) = open::to_read(directory)?;
-            let snapshot = Snapshot::of(&opened.database)?;
-            for table in Table::ALL {
-                for entry in snapshot.table(table).iter().map_err(redb::Error::from)? {
-                    entry.map_err(redb::Error::from)?;
-                }
+            let (Opened { mut database, lock: _held }, ..) = open::to_read(directory)?;
+            if database.check_integrity().map_err(redb::Error::from)? {
+                return Ok(());
             }
-            Ok(())
+            Err(OpenError::Damaged { why: "a page is not as it was written".to_owned() })
         })
     }
 
