@@ -99,6 +99,7 @@ mod queues {
         tenants_take_turns_and_each_keeps_its_own_order,
         turns_are_taken_inside_a_queue,
         one_tenant_alone_leaves_a_ninth_of_the_capacity_free_for_a_newcomer,
+        several_floods_leave_a_hand_for_who_has_nothing_under_way,
         two_floods_converge_to_equal_shares,
         a_tenant_held_back_for_want_of_capacity_resumes_when_a_delivery_ends,
         a_concurrency_of_one_delivers_every_hint_in_turn,

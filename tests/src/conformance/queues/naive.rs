@@ -273,7 +273,19 @@ impl Naive {
         let held = self.hints.iter().filter(|hint| hint.held.is_some());
         let own = held.clone().filter(|hint| hint.tenant == tenant).count();
         let free = self.concurrency.saturating_sub(held.count()).max(max);
-        own < free.saturating_mul(SHARE) && self.limits.get(&tenant).is_none_or(|limit| own < *limit as usize)
+        let is_left = own == 0 || free > self.kept();
+        is_left
+            && own < free.saturating_mul(SHARE)
+            && self.limits.get(&tenant).is_none_or(|limit| own < *limit as usize)
+    }
+
+    /// Of the last of these only who has nothing in flight takes.
+    fn kept(&self) -> usize {
+        match self.concurrency {
+            0..16 | usize::MAX => 0,
+            16..64 => 1,
+            more => more / 32,
+        }
     }
 
     fn visible(&self, now: Moment) -> impl Iterator<Item = &Known> {
