@@ -95,7 +95,9 @@ impl CloudWatch {
         let its: BTreeSet<_> =
             asked.filter(|series| series.starts_with(aws) && series.contains(&name)).cloned().collect();
         assert!(!its.is_empty(), "no alarm asks for {metric}");
-        its.into_iter().for_each(|series| self.measured(series, minute, vec![value]));
+        for series in its {
+            self.measured(series, minute, vec![value]);
+        }
     }
 
     fn measured(&mut self, series: String, minute: i64, values: Vec<f64>) {

@@ -479,7 +479,7 @@ impl Run {
     fn held_anew(&self, lease: &Lease, soon: Moment) -> Option<Self> {
         let began = self.attempts.last()?.started_at;
         let given = (soon < began && began < lease.until).then(|| lease.until.since(began))?;
-        let mut next = self.in_state(State::Running(Lease { until: soon + given, ..lease.clone() }));
+        let mut next = self.in_state(State::Running(Lease { until: soon + given, ..*lease }));
         if let Some(attempt) = next.attempts.last_mut() {
             attempt.started_at = soon;
         }
