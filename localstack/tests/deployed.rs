@@ -397,7 +397,8 @@ fn commands_of_a_restore() -> [String; 3] {
     [first, repair, last].map(ToOwned::to_owned)
 }
 
-/// Nobody waits here for AWS, what `jq` is asked for Python writes, and the command line that the tests have asks the emulator for its queues where it is told to.
+/// Nobody waits here for AWS, what `jq` is asked for Python writes, and the command line that the tests have asks the emulator for its queues where
+/// it is told to.
 const AS_TYPED_HERE: &str = r#"
 sleep() { :; }
 aws() { command aws --endpoint-url "$AWS_ENDPOINT_URL" "$@"; }
@@ -408,8 +409,8 @@ for name, value in json.load(sys.stdin).items(): print(f"export {name}={shlex.qu
 "#;
 const SETTINGS: &str = "--- the settings of the process";
 
-/// They are typed as they stand there, and the process is started by the settings that they have found. The emulator knows no point in time, and restores what there is.
-/// Beside the hints, which the commands purge, the timers are gone, so that a repair alone knows what was due.
+/// They are typed as they stand there, and the process is started by the settings that they have found. The emulator knows no point in time, and
+/// restores what there is. Beside the hints, which the commands purge, the timers are gone, so that a repair alone knows what was due.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_commands_of_a_restore_have_a_process_run_what_the_restored_table_holds() {
     let Some(world) = World::deployed().await else { return };

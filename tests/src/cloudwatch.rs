@@ -1,9 +1,9 @@
-//! The alarms that ring in CloudWatch over what functions have written. No emulator has its engine, so that what an alarm asks is worked out here, as far as the
-//! alarms of `infra` ask it: each is looked at each minute, by windows that end there.
+//! The alarms that ring in CloudWatch over what functions have written. No emulator has its engine, so that what an alarm asks is worked out here, as
+//! far as the alarms of `infra` ask it: each is looked at each minute, by windows that end there.
 //!
-//! CloudWatch itself looks further back than an alarm asks, for values that were measured, before it counts a window as missing: what rings for want of them
-//! (`TelemetryMissing`) rings there some minutes later. What is usual of a metric (`ANOMALY_DETECTION_BAND`) is learned from weeks that no test has: such an alarm never rings here. And nothing is measured by AWS
-//! itself, but what a test says.
+//! CloudWatch itself looks further back than an alarm asks, for values that were measured, before it counts a window as missing: what rings for want
+//! of them (`TelemetryMissing`) rings there some minutes later. What is usual of a metric (`ANOMALY_DETECTION_BAND`) is learned from weeks that no
+//! test has: such an alarm never rings here. And nothing is measured by AWS itself, but what a test says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

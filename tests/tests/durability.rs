@@ -68,8 +68,8 @@ async fn a_disk_that_fills_up_fails_the_store_and_loses_nothing() {
     }
 }
 
-/// Each page in turn, of a store that was closed. Some are met when it is opened, some only when what lies there is read: by then redb ends in the middle, closes nothing,
-/// and the file opens no more.
+/// Each page in turn, of a store that was closed. Some are met when it is opened, some only when what lies there is read: by then redb ends in the
+/// middle, closes nothing, and the file opens no more.
 ///
 /// Removed: who compacts begins at once. It ended with a back trace, and what could be read before could be read no more.
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! The same faults as in `faults.rs`, and the alarms of CDK behind them: each function measures as it does on Lambda, and what CloudWatch's alarms ask is asked of
-//! what it wrote. What is to ring rings, nothing else does, and it is silent when all is well again.
+//! The same faults as in `faults.rs`, and the alarms of CDK behind them: each function measures as it does on Lambda, and what CloudWatch's alarms
+//! ask is asked of what it wrote. What is to ring rings, nothing else does, and it is silent when all is well again.
 //!
 //! Of what AWS measures itself there is only what is said here: that the archiver's source is read. So nothing rings by a queue's depth or a function's errors.
 

@@ -32,8 +32,8 @@ use crate::traced::Traced;
 /// Jobs of one batch that are written concurrently: enough to fill a group commit, and few enough that a batch is no
 /// flood.
 const AT_ONCE: usize = 64;
-/// Behind this none is begun: a function that is cut off at 29 s would tell nobody of those that it has made. Who makes a job hints all that it is to do within minutes, so that a
-/// thousand that fire each few seconds take longer.
+/// Behind this none is begun: a function that is cut off at 29 s would tell nobody of those that it has made. Who makes a job hints all that it is to
+/// do within minutes, so that a thousand that fire each few seconds take longer.
 const LASTS: Duration = Duration::from_secs(15);
 
 pub(crate) async fn batch<D: Ports>(

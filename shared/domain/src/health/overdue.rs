@@ -4,8 +4,9 @@
 //! An occurrence has begun with its first attempt: one that waits for a worker, for a place or for its turn has not. One that was skipped or
 //! cancelled is on record, and nothing is missing. A job that is paused or deleted has nothing to begin.
 //!
-//! It is looked for from the oldest occurrence among the records on; where there is none among them, from when the schedule came into force, or
-//! from the oldest record where there may be more; and from no earlier than what is on record for certain. Each step either ends there or passes a record, so that there are as many as there are records.
+//! It is looked for from the oldest occurrence among the records on; where there is none among them, from when the schedule came into force, or from
+//! the oldest record where there may be more; and from no earlier than what is on record for certain. Each step either ends there or passes a record,
+//! so that there are as many as there are records.
 
 use crate::Moment;
 use crate::job::{Job, Status};

@@ -458,8 +458,8 @@ impl Run {
         Self { cancel: self.cancel.clone().or(asked), ..self.clone() }
     }
 
-    /// As it stands at `soon`, where a clock that was ahead has said that it is due later, or that a worker elsewhere has it for longer: it asks anew for the turn
-    /// that it had, and is the worker's for as long as that was given it. None where nothing of it is to be taken back.
+    /// As it stands at `soon`, where a clock that was ahead has said that it is due later, or that a worker elsewhere has it for longer: it asks anew
+    /// for the turn that it had, and is the worker's for as long as that was given it. None where nothing of it is to be taken back.
     pub fn recalled(&self, soon: Moment) -> Option<Self> {
         match &self.state {
             State::Scheduled { due } if *due > soon && !self.waits_out_what_ended_by(soon) => Some(self.due_anew(soon)),

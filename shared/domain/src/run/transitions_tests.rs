@@ -168,8 +168,8 @@ fn a_worker_elsewhere_has_a_run_from_one_sign_of_life_to_the_next() {
     assert_eq!((again.fence, again.attempts[0].outcome()), (2, Some("lost")));
 }
 
-/// Removed, one after the other: a lease keeps its end, for two hours; its attempt does not count from then as well, so that who calls it back twice ended it at once; what ended by
-/// a clock that is right is tried again too soon.
+/// Removed, one after the other: a lease keeps its end, for two hours; its attempt does not count from then as well, so that who calls it back twice
+/// ended it at once; what ended by a clock that is right is tried again too soon.
 #[test]
 fn what_a_clock_that_was_ahead_said_of_a_run_is_called_back_once() {
     let taken = take(&queued(), &terms(), at(7_210)).unwrap();

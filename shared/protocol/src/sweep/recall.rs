@@ -1,6 +1,6 @@
-//! Recalling: what a clock that was ahead has put off, to a time that has not come, is due now, as its record has it too; and a chain that went on behind what is to
-//! come, which was an outage by that clock, goes on from now as well. Only where one process has the store to itself: its clock is the only one,
-//! and all its timers are at hand.
+//! Recalling: what a clock that was ahead has put off, to a time that has not come, is due now, as its record has it too; and a chain that went on
+//! behind what is to come, which was an outage by that clock, goes on from now as well. Only where one process has the store to itself: its clock is
+//! the only one, and all its timers are at hand.
 
 use std::collections::BTreeSet;
 

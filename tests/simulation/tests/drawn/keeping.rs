@@ -115,8 +115,6 @@ fn each(seconds: i64, within: Range<i64>) -> impl Iterator<Item = i64> {
 }
 
 /// A run that fails, and is tried again for days: all of its attempts are on record when it is over, and behind that it does not begin again.
-///
-/// Removed, by hand: what a run may expire by is said of it before it is over. It began anew from its first attempt.
 #[test]
 fn a_run_that_is_tried_again_for_days_has_all_its_attempts_on_record() {
     for seed in 0..SEEDS {

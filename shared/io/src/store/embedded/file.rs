@@ -87,8 +87,8 @@ impl FileStore {
         File::start(open::in_directory(directory)?).map(Embedded::new)
     }
 
-    /// Whether all that a directory holds can be read, which nothing serves. Where a page contradicts itself redb ends in the middle of what it is at and closes no file, and
-    /// one that was not closed opens no more: so whoever is about to change a store looks first.
+    /// Whether each page of a store is as it was written, which nothing serves. Where a page contradicts itself redb ends in the middle of what it is at
+    /// and closes no file, and one that was not closed opens no more: so whoever is about to change a store looks first.
     pub fn look_through(directory: &Path) -> Result<(), OpenError> {
         open::undamaged(|| {
             let (Opened { mut database, lock: _held }, ..) = open::to_read(directory)?;
