@@ -55,9 +55,8 @@ pub struct Served {
 
 /// Starts the binary that `infra/build` built, over the tables and queues of a deployment, and waits until it prints its address.
 pub async fn serve_on(aws: &Ministack, deployment: &Deployment) -> Served {
-    let mut command = serve_command(&deployment.key);
-    command.arg("--aws").envs(emulator(&aws.endpoint())).envs(settings_of(deployment));
-    started(command, &deployment.key).await
+    let settings = settings_of(deployment).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    serve_with(aws, &deployment.key, settings.into()).await
 }
 
 /// The same with these settings, whatever they name.

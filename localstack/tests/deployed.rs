@@ -351,8 +351,14 @@ async fn stop_ticks(world: &World) {
 
 /// What the head of the runbooks has people type, on AWS.
 fn head_of_the_runbooks() -> String {
+    commands_behind("where it runs on AWS:")
+}
+
+/// The first block of commands behind these words of the operations page.
+fn commands_behind(words: &str) -> String {
     let page = fs::read_to_string(workspace::root().join("docs/operations.md")).expect("there is one");
-    let (_, block) = page.split_once("where it runs on AWS:\n\n```sh\n").expect("a block of commands");
+    let (_, rest) = page.split_once(words).expect("it says so");
+    let (_, block) = rest.split_once("```sh\n").expect("a block of commands");
     block.split_once("```").expect("it ends").0.to_owned()
 }
 
@@ -387,10 +393,7 @@ async fn the_head_of_the_runbooks_turns_the_tick_off_and_on_and_sets_a_parameter
 
 /// What the section about a restore has people type: until there is the other table, the repair beside the process over that, and what comes last.
 fn commands_of_a_restore() -> [String; 3] {
-    let page = fs::read_to_string(workspace::root().join("docs/operations.md")).expect("there is one");
-    let (_, section) = page.split_once("### Restoring on AWS").expect("a section");
-    let (_, block) = section.split_once("```sh\n").expect("a block of commands");
-    let (block, _) = block.split_once("```").expect("it ends");
+    let block = commands_behind("### Restoring on AWS");
     let (first, rest) = block.split_once("MINUTEHAND_STATE_TABLE=$RESTORED minutehand serve --aws").expect("a process");
     let (_, rest) = rest.split_once('\n').expect("a line behind it");
     let (repair, last) = rest.split_once('\n').expect("a repair, and what is to be done behind it");

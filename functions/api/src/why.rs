@@ -5,10 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use minutehand_domain::Moment;
 use minutehand_domain::id::{Origin, RunKey, Tenant};
 use minutehand_domain::operation::backfill::{has_run, keys, never_begins};
-use minutehand_domain::retention::Retention;
 use minutehand_domain::run::{Run, State as RunState, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::why::{Known, Question};
@@ -16,7 +14,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::chain::coverage::records_before;
-use minutehand_protocol::lookup::{job_of, on_record_since};
+use minutehand_protocol::lookup::{job_of, on_record_since_for};
 use minutehand_protocol::slots::{awaited, kept_back};
 use minutehand_wire::{WhyQuery, WhyView};
 
@@ -40,10 +38,8 @@ pub(crate) async fn of_instant<D: Ports>(
 ) -> Result<Response, Problem> {
     let (ports, tenant) = (&*app.ports, caller.tenant());
     let job = job_of(ports, tenant, id).await?.ok_or_else(Problem::no_job)?;
-    let now = ports.clock().now();
-    let may_have_expired = at.0 < now - Retention::LEAST.span();
-    let on_record_since = if may_have_expired { on_record_since(ports, &job).await? } else { Moment::EPOCH };
-    let question = Question { job: &job, at: at.0, on_record_since, now };
+    let on_record_since = on_record_since_for(ports, &job, at.0).await?;
+    let question = Question { job: &job, at: at.0, on_record_since, now: ports.clock().now() };
     let run = record_of(ports, tenant, &question).await?;
     let earlier = match &run {
         Some(_) => Vec::new(),

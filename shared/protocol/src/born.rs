@@ -36,8 +36,14 @@ pub(crate) async fn bounded<D: Ports>(ports: &D, job: Job) -> Job {
 }
 
 /// From when on the occurrences of a job that were on record are on record still.
-pub async fn on_record_since<D: Ports>(ports: &D, job: &Job) -> Result<Moment, Fault> {
+pub(crate) async fn on_record_since<D: Ports>(ports: &D, job: &Job) -> Result<Moment, Fault> {
     Ok(job.on_record_since(keepings_of(ports, &job.tenant).await?, ports.clock().now()))
+}
+
+/// The same as far as it matters to whoever asks about the occurrence at `t`: one that is too recent to have expired costs no read of a quota.
+pub async fn on_record_since_for<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Moment, Fault> {
+    let quota = keepings_at(ports, &job.tenant, t).await?;
+    Ok(quota.map_or(Moment::EPOCH, |quota| job.on_record_since(quota, ports.clock().now())))
 }
 
 /// What its quota says of how long the runs of a tenant are kept.

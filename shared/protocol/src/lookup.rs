@@ -18,7 +18,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Discard, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-pub use crate::born::on_record_since;
+pub use crate::born::on_record_since_for;
 use crate::run::callback;
 
 /// The tenant's job of this id. A tombstone is no job, and another tenant's is not there.

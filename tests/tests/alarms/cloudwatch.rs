@@ -6,18 +6,16 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::priority::Priority;
 use minutehand_io::metrics::document::Document;
 use minutehand_simulation::setting::Setting;
-use minutehand_simulation::stage::{Stage, Wish, moment};
-use minutehand_simulation::throttle::{Resource, Throttle};
+use minutehand_simulation::stage::{Stage, Wish};
 use minutehand_tests::cloudwatch::CloudWatch;
 
 use super::SYNTHESIZED;
-use super::faults::{END, FAULT, MINUTE};
+use super::faults::{END, FAULT, MINUTE, making_up_for_all, store_away, work_but_in_the_fault};
 
 const FUNCTIONS: [&str; 3] = ["api", "executor", "sweeper"];
 /// In minutes: until then an alarm looks at a time before there was anything.
@@ -38,8 +36,7 @@ struct Functions {
 impl Functions {
     /// One job, whose occurrences are each made up for when they are late. Nothing where there is no Node.
     fn of(setting: Setting, wish: Wish) -> Option<Self> {
-        let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: None };
-        Self::as_wished(setting, Wish { catch_up, ..wish })
+        Self::as_wished(setting, making_up_for_all(wish))
     }
 
     fn as_wished(setting: Setting, wish: Wish) -> Option<Self> {
@@ -64,11 +61,8 @@ impl Functions {
         self
     }
 
-    /// A worker comes each two seconds, and in the fault nobody.
     fn with_a_worker(self) -> Self {
-        for second in (MINUTE..END * MINUTE).step_by(2).filter(|second| !FAULT.contains(&(second / MINUTE))) {
-            self.stage.take_and_complete(second, "worker");
-        }
+        work_but_in_the_fault(&self.stage);
         self
     }
 
@@ -172,10 +166,7 @@ fn a_target_that_fails_is_told_of() {
 
 #[test]
 fn a_store_that_cannot_be_reached_is_told_of() {
-    let span = moment(FAULT.start * MINUTE).millis()..moment(FAULT.end * MINUTE).millis();
-    let away = [Resource::State, Resource::Timers];
-    let throttles = away.map(|resource| Throttle { resource, shard: None, span: span.clone(), share: 1.0 }).to_vec();
-    let functions = Functions::of(Setting { throttles, ..Setting::plain() }, Wish::every(60, MINUTE));
+    let functions = Functions::of(store_away(), Wish::every(60, MINUTE));
     let Some(functions) = functions else { return };
     let heard = functions.sweeps(1..END).played();
     rings(

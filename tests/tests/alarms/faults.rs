@@ -25,6 +25,27 @@ pub(super) const MINUTE: i64 = 60;
 pub(super) const FAULT: Range<i64> = 60..80;
 pub(super) const END: i64 = 240;
 
+/// Each occurrence is made up for when it is late.
+pub(super) fn making_up_for_all(wish: Wish) -> Wish {
+    let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: None };
+    Wish { catch_up, ..wish }
+}
+
+/// A worker comes each two seconds, and in the fault nobody.
+pub(super) fn work_but_in_the_fault(stage: &Stage) {
+    for second in (MINUTE..END * MINUTE).step_by(2).filter(|second| !FAULT.contains(&(second / MINUTE))) {
+        stage.take_and_complete(second, "worker");
+    }
+}
+
+/// In the fault the store cannot be reached.
+pub(super) fn store_away() -> Setting {
+    let span = moment(FAULT.start * MINUTE).millis()..moment(FAULT.end * MINUTE).millis();
+    let away = [Resource::State, Resource::Timers];
+    let throttles = away.map(|resource| Throttle { resource, shard: None, span: span.clone(), share: 1.0 }).to_vec();
+    Setting { throttles, ..Setting::plain() }
+}
+
 /// What is measured of a world, and what it measured.
 struct Host {
     stage: Stage,
@@ -35,8 +56,7 @@ struct Host {
 impl Host {
     /// One job, whose occurrences are each made up for when they are late.
     fn of(setting: Setting, wish: Wish) -> Self {
-        let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: None };
-        Self::as_wished(setting, Wish { catch_up, ..wish })
+        Self::as_wished(setting, making_up_for_all(wish))
     }
 
     fn as_wished(setting: Setting, wish: Wish) -> Self {
@@ -51,11 +71,8 @@ impl Host {
         Self::of(Setting::plain(), Wish::every(60, MINUTE))
     }
 
-    /// A worker comes each two seconds, and in the fault nobody.
     fn with_a_worker(self) -> Self {
-        for second in (MINUTE..END * MINUTE).step_by(2).filter(|second| !FAULT.contains(&(second / MINUTE))) {
-            self.stage.take_and_complete(second, "worker");
-        }
+        work_but_in_the_fault(&self.stage);
         self
     }
 
@@ -142,10 +159,7 @@ fn a_target_that_fails_is_told_of() {
 /// Where the last pass began is in the store, too: until that is back no pass is measured.
 #[test]
 fn a_store_that_cannot_be_reached_is_told_of() {
-    let span = moment(FAULT.start * MINUTE).millis()..moment(FAULT.end * MINUTE).millis();
-    let away = [Resource::State, Resource::Timers];
-    let throttles = away.map(|resource| Throttle { resource, shard: None, span: span.clone(), share: 1.0 }).to_vec();
-    let host = Host::of(Setting { throttles, ..Setting::plain() }, Wish::every(60, MINUTE));
+    let host = Host::of(store_away(), Wish::every(60, MINUTE));
     let scraped = host.sweeps(1..END).played();
     rings("store", &scraped, &["StartBudgetBurns", "SweepBehind"]);
     rings_meanwhile("store", &scraped, "SweepBehind");

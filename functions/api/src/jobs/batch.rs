@@ -72,8 +72,10 @@ async fn create_all<D: Ports>(
     let (first, later): (Vec<_>, Vec<_>) = jobs.iter().enumerate().partition(|(_, text)| is_first(text));
     let make = async |(index, text): (usize, &Text)| {
         let is_over = app.ports.clock().steady().saturating_sub(begun) >= LASTS;
-        let made = async || made_of(app, tenant, trace.cloned(), text.text()).await;
-        (index, if is_over { Err(Problem::not_begun()) } else { made().await })
+        if is_over {
+            return (index, Err(Problem::not_begun()));
+        }
+        (index, made_of(app, tenant, trace.cloned(), text.text()).await)
     };
     let mut answers: Vec<_> = iter(first.into_iter().map(make)).buffered(AT_ONCE).collect().await;
     for job in later {

@@ -5,11 +5,10 @@ use minutehand_domain::Moment;
 use minutehand_domain::health::Health;
 use minutehand_domain::job::Job;
 use minutehand_domain::limits::HEALTH_RUNS;
-use minutehand_domain::retention::Retention;
 use minutehand_domain::run::Run;
 use minutehand_io::store::{Discard, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::lookup::{Lying, lying_at, on_record_since};
+use minutehand_protocol::lookup::{Lying, lying_at, on_record_since_for};
 use minutehand_wire::{Expand, JobHealthView, JobView, ListedJobView, RunView};
 
 /// Queries of one page of jobs that are under way at a time: with their hundred runs each they are half a megabyte.
@@ -41,17 +40,15 @@ impl Newest {
         Ok(JobHealthView::of(&self.judged(ports, job, now).await?))
     }
 
-    /// What cannot be read may be the record of an occurrence that seems to be overdue: what lies there is asked. And its record may have expired, where it
-    /// was to be longer ago than runs are kept at the least.
+    /// What cannot be read may be the record of an occurrence that seems to be overdue: what lies there is asked. And its record may have
+    /// expired.
     pub(crate) async fn judged<D: Ports>(&self, ports: &D, job: &Job, now: Moment) -> Result<Health, Fault> {
         let (mut unread, mut on_record) = (Vec::new(), None);
         loop {
             let health = Health::of(job, &self.runs, &unread, on_record.unwrap_or(Moment::EPOCH), now);
             match health.overdue_since {
                 Some(_) if !self.is_whole => return Ok(Health { overdue_since: None, ..health }),
-                Some(t) if on_record.is_none() && t < now - Retention::LEAST.span() => {
-                    on_record = Some(on_record_since(ports, job).await?);
-                }
+                Some(t) if on_record.is_none() => on_record = Some(on_record_since_for(ports, job, t).await?),
                 Some(t) if unread.len() < self.corrupt && matches!(lying_at(ports, job, t).await?, Lying::Corrupt) => {
                     unread.push(t);
                 }

@@ -220,12 +220,18 @@ async fn an_instant_that_is_no_occurrence_names_those_around_it() {
     assert_eq!(before, ["not_an_occurrence", "before_creation"]);
 }
 
-#[tokio::test]
-async fn with_jitter_both_instants_are_the_same_occurrence() {
-    let world = World::new();
+/// A job that is spread, the instant that it names next, and when it fires for that.
+async fn spread(world: &World) -> (String, String, String) {
     let job = world.job(json!({"cron": "*/10 * * * *", "jitter_seconds": 300})).await;
     let fire = world.get(&format!("/v1/jobs/{job}/next?count=1")).await;
     let (named, effective) = (fire.word("/fires/0/at"), fire.word("/fires/0/effective_at"));
+    (job, named, effective)
+}
+
+#[tokio::test]
+async fn with_jitter_both_instants_are_the_same_occurrence() {
+    let world = World::new();
+    let (job, named, effective) = spread(&world).await;
 
     for past in [false, true] {
         if past {
@@ -248,9 +254,7 @@ async fn with_jitter_both_instants_are_the_same_occurrence() {
 #[tokio::test]
 async fn what_another_schedule_left_in_the_place_of_an_occurrence_is_what_became_of_it() {
     let world = World::new();
-    let job = world.job(json!({"cron": "*/10 * * * *", "jitter_seconds": 300})).await;
-    let fire = world.get(&format!("/v1/jobs/{job}/next?count=1")).await;
-    let (named, effective) = (fire.word("/fires/0/at"), fire.word("/fires/0/effective_at"));
+    let (job, named, effective) = spread(&world).await;
     let head = world.ports.store().get::<Head>(&acme(), job.parse().unwrap()).await.unwrap().unwrap();
     let mut before = head.item.into_job().unwrap();
     before.schedule.jitter = None;

@@ -142,6 +142,10 @@ mod tests {
         job.run(RunKey::occurrence(job.id, at(60)))
     }
 
+    fn put_off(job: &Job, now: u64, turn: u64, per_minute: u32) -> Run {
+        of(job).after(&Event::MakeUp { turn: at(turn), per_minute }, at(now)).unwrap()
+    }
+
     /// Removed: a turn that a clock has given which was ahead is kept. The run waited for that clock's time.
     #[test]
     fn what_a_clock_put_off_that_was_ahead_asks_for_another_turn() {
@@ -153,10 +157,6 @@ mod tests {
         assert!(recalled.is_put_off() && recalled.is_due_before(at(131)));
         assert_eq!((job.late(&run, true, at(130)), job.late(&recalled, true, at(130))), (Late::InTurn, Late::Asks));
         assert_eq!(recalled.recalled(at(130)), None);
-    }
-
-    fn put_off(job: &Job, now: u64, turn: u64, per_minute: u32) -> Run {
-        of(job).after(&Event::MakeUp { turn: at(turn), per_minute }, at(now)).unwrap()
     }
 
     #[test]

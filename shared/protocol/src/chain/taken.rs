@@ -106,18 +106,17 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
 /// The last of the row up to which each has a record of its own, where the first has: they were called off before they were taken, or ran, as the clock of
 /// whoever changed the calendar was behind. There may be thousands. Behind the first that has none one record tells of all the rest.
 async fn last_on_record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment, Fault> {
-    let behind = job.each_taken_by_calendars(taken.first, taken.last.just_after());
-    let behind: Vec<_> = behind.map(|(t, _told)| t).collect();
+    let mut behind = job.each_taken_by_calendars(taken.first, taken.last.just_after()).map(|(t, _told)| t);
     let mut last = taken.first;
-    for some in behind.chunks(AT_ONCE) {
+    loop {
+        let some: Vec<_> = behind.by_ref().take(AT_ONCE).collect();
         let have = try_join_all(some.iter().map(|t| has_its_own(ports, job, *t))).await?;
         let these = some.iter().zip(&have).take_while(|(_, has)| **has);
         last = these.last().map_or(last, |(t, _)| *t);
-        if have.contains(&false) {
-            break;
+        if some.is_empty() || have.contains(&false) {
+            return Ok(last);
         }
     }
-    Ok(last)
 }
 
 /// A record that nobody can read counts as one.

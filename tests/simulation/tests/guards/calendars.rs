@@ -346,15 +346,7 @@ fn what_a_calendar_took_is_on_record_though_the_fire_behind_it_was_called_off() 
 /// behind them was never on record.
 #[test]
 fn what_a_calendar_took_is_on_record_behind_much_that_was_called_off_before() {
-    let calendars = vec!["works".parse().unwrap()];
-    let stage = Stage::new(Wish::of(Plan { calendars, ..every(60, 60) }), []);
-    stage.calendar(0, "maker", "works", open());
-    stage.create(10, "creator");
-    stage.sweep_each_minute(60..7200);
-
-    (1020..=2160).step_by(60).for_each(|instant| drop(stage.cancel(900, "canceller", instant)));
-    stage.calendar(950, "changer", "works", shut(1010, 2390));
-    stage.play_to(2410);
+    let stage = shut_behind_what_was_called_off((1020..=2160).step_by(60));
 
     assert_eq!(stage.called().last(), Some(&2400));
     assert_eq!([1020, 2160].map(|instant| stage.state(instant)), ["cancelled", "cancelled"]);
@@ -366,19 +358,25 @@ fn what_a_calendar_took_is_on_record_behind_much_that_was_called_off_before() {
 /// Removed (`calendars-told-from-the-first-that-has-none`): all that lies before the last that has a record is passed. Nine were never on record.
 #[test]
 fn what_a_calendar_took_is_on_record_between_two_that_were_called_off() {
+    let stage = shut_behind_what_was_called_off([1020, 1680]);
+
+    assert_eq!((stage.state(1080), stage.spanned(1080)), ("skipped: calendar".to_owned(), Some((2340, 22))));
+}
+
+/// A job of each minute, of which these are called off before a calendar takes all from 1010 to 2390.
+fn shut_behind_what_was_called_off(instants: impl IntoIterator<Item = i64>) -> Stage {
     let calendars = vec!["works".parse().unwrap()];
     let stage = Stage::new(Wish::of(Plan { calendars, ..every(60, 60) }), []);
     stage.calendar(0, "maker", "works", open());
     stage.create(10, "creator");
     stage.sweep_each_minute(60..7200);
 
-    for instant in [1020, 1680] {
+    for instant in instants {
         stage.cancel(900, "canceller", instant);
     }
     stage.calendar(950, "changer", "works", shut(1010, 2390));
     stage.play_to(2410);
-
-    assert_eq!((stage.state(1080), stage.spanned(1080)), ("skipped: calendar".to_owned(), Some((2340, 22))));
+    stage
 }
 
 /// In the night of 14 March 2027 the clocks of New York show no 02:30.

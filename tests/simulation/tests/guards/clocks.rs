@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::cursor::Cursor;
+use minutehand_domain::hint::Hint;
 use minutehand_domain::job::{Change, Status};
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::setting::{Host, Lambda, Setting};
@@ -334,11 +335,7 @@ fn what_was_read_before_a_wait_in_which_the_clock_was_set_back_is_read_again() {
 /// Removed: a run that has begun is claimed at its instant. Until then it was hinted by each pass, and dropped as too soon.
 #[test]
 fn what_began_by_a_clock_that_was_ahead_is_taken_over_at_once() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    let stage = Stage::on(alone, Wish::once(HOUR), [dies_after("first", "put_run")]);
-    stage.create(0, "creator");
-    stage.play_to(10);
-    let hint = stage.hint(HOUR);
+    let (stage, hint) = of_an_hour_on_for_who_dies();
 
     stage.set_clocks(15, HOUR);
     stage.execute(20, "first", &hint);
@@ -355,11 +352,7 @@ fn what_began_by_a_clock_that_was_ahead_is_taken_over_at_once() {
 /// Removed (`taken-over-where-its-chain-has-it`): no link is looked at, since none is a run's that has begun. It was running until its instant came.
 #[test]
 fn what_began_a_moment_before_its_machine_died_is_taken_over_though_its_clock_was_ahead() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    let stage = Stage::on(alone, Wish::once(HOUR), [dies_after("first", "put_run")]);
-    stage.create(0, "creator");
-    stage.play_to(10);
-    let hint = stage.hint(HOUR);
+    let (stage, hint) = of_an_hour_on_for_who_dies();
 
     stage.set_clocks(15, HOUR - 5);
     stage.lose_hints(16..25);
@@ -371,6 +364,16 @@ fn what_began_a_moment_before_its_machine_died_is_taken_over_though_its_clock_wa
     stage.play_to(290);
 
     assert_eq!((taken_over.given(), stage.state(HOUR).as_str()), (1, "succeeded"));
+}
+
+/// One machine with a job that runs in an hour, and the hint of it: whoever is called first dies with the run.
+fn of_an_hour_on_for_who_dies() -> (Stage, Hint) {
+    let alone = Setting { exclusive_store: true, ..Setting::plain() };
+    let stage = Stage::on(alone, Wish::once(HOUR), [dies_after("first", "put_run")]);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(HOUR);
+    (stage, hint)
 }
 
 /// A key bounds how often attempts begin, and one machine's clock is two hours ahead for a minute: what was put by by it holds up nobody, neither who was to

@@ -90,13 +90,7 @@ impl FileStore {
     /// Whether each page of a store is as it was written, which nothing serves. Where a page contradicts itself redb ends in the middle of what it is at
     /// and closes no file, and one that was not closed opens no more: so whoever is about to change a store looks first.
     pub fn look_through(directory: &Path) -> Result<(), OpenError> {
-        open::undamaged(|| {
-            let (Opened { mut database, lock: _held }, ..) = open::to_read(directory)?;
-            if database.check_integrity().map_err(redb::Error::from)? {
-                return Ok(());
-            }
-            Err(OpenError::Damaged { why: "a page is not as it was written".to_owned() })
-        })
+        open::whole_to_read(directory).map(drop)
     }
 
     /// Gives the file's free pages back to the disk, of a store that nobody has open; and says how many bytes it had, and has.
@@ -147,8 +141,7 @@ impl Backup {
     /// What a directory holds that nothing serves, as it lies there: whichever release wrote it, and however its process ended, nothing of it is
     /// changed.
     pub fn of_directory(directory: &Path, now: Moment) -> Result<Self, OpenError> {
-        FileStore::look_through(directory)?;
-        let (opened, format, release) = open::to_read(directory)?;
+        let (opened, format, release) = open::whole_to_read(directory)?;
         let snapshot = Arc::new(Snapshot::of(&opened.database)?);
         Ok(Self { snapshot, header: Header::new(format, release, now), _opened: Some(opened) })
     }

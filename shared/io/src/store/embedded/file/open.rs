@@ -107,7 +107,7 @@ pub(super) fn in_directory(directory: &Path) -> Result<Opened, OpenError> {
 }
 
 /// The store in a directory as it lies, of whatever release: nothing there is changed. Says its format, and which release wrote it.
-pub(super) fn to_read(directory: &Path) -> Result<(Opened, u64, String), OpenError> {
+fn to_read(directory: &Path) -> Result<(Opened, u64, String), OpenError> {
     let lock = lock_that_stands(directory)?;
     let overlay = Overlay::over(fs::File::open(directory.join(FILE))?)?;
     let (database, found, release) = undamaged(|| {
@@ -117,6 +117,17 @@ pub(super) fn to_read(directory: &Path) -> Result<(Opened, u64, String), OpenErr
         Ok((database, found, release))
     })?;
     Ok((Opened { database, lock }, found, release.unwrap_or_else(|| BEFORE_ANY_SAID_SO.to_owned())))
+}
+
+/// The same, once each of its pages is known to be as it was written.
+pub(super) fn whole_to_read(directory: &Path) -> Result<(Opened, u64, String), OpenError> {
+    undamaged(|| {
+        let mut read = to_read(directory)?;
+        if read.0.database.check_integrity().map_err(redb::Error::from)? {
+            return Ok(read);
+        }
+        Err(OpenError::Damaged { why: "a page is not as it was written".to_owned() })
+    })
 }
 
 /// The same, to look through it as this release reads it: what this release changes in a store that it opens, and whatever is written to it, is
@@ -141,7 +152,7 @@ pub(super) fn on_backend(backend: impl StorageBackend) -> Result<Opened, OpenErr
 
 /// A store that opens and says that it is ours. redb asserts what it believes of its own pages, and a damaged file can
 /// prove it wrong: that is no reason to end with a back trace.
-pub(super) fn undamaged<T>(open: impl FnOnce() -> Result<T, OpenError>) -> Result<T, OpenError> {
+fn undamaged<T>(open: impl FnOnce() -> Result<T, OpenError>) -> Result<T, OpenError> {
     let contradiction = |_| Err(OpenError::Damaged { why: "it contradicts itself".to_owned() });
     panic::catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(contradiction)
 }
