@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
-use minutehand_domain::job::Status;
+use minutehand_domain::job::{Job, Status};
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
@@ -21,12 +21,12 @@ use super::{AT_ONCE, PAGE};
 use crate::lookup::job_of;
 use crate::timers::promise::{move_there, promise};
 
-/// What was done, and of which jobs the first link was met.
+/// What was done, and of which jobs the first link was met, by the generation that promised it: what is left of an earlier one is no link of the chain.
 #[derive(Default)]
 struct Recalled {
     timers: usize,
     chains: usize,
-    met: BTreeSet<JobId>,
+    met: BTreeSet<(JobId, u64)>,
 }
 
 /// Goes through all timers that are to come, moves what such a clock put off, and promises what it passed over.
@@ -64,8 +64,9 @@ impl Recalled {
         loop {
             let page = ports.store().timers(bucket, after, Moment::END, PAGE).await?;
             let (last, more) = (page.items.last().map(|timer| timer.key), page.more);
-            let is_first_link =
-                |timer: &&Timer| is_link_to_come(timer, now) && self.met.insert(timer.key.run_key().job);
+            let is_first_link = |timer: &&Timer| {
+                is_link_to_come(timer, now) && self.met.insert((timer.key.run_key().job, timer.stamp.generation))
+            };
             let links: Vec<_> = page.items.iter().filter(is_first_link).collect();
             for some in links.chunks(AT_ONCE) {
                 let begun = try_join_all(some.iter().map(|link| begin_anew(ports, link, now))).await?;
@@ -129,9 +130,8 @@ async fn begin_anew<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bo
 /// outage, whose record speaks for nothing that is to come. What is past remains passed over: one has run in its stead.
 async fn promise_before<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bool, Fault> {
     let RunKey { job: id, at: first, .. } = link.key.run_key();
-    let Some(job) = job_of(ports, &link.tenant, id).await?.filter(|job| job.status == Status::Active) else {
-        return Ok(false);
-    };
+    let is_of_its_chain = |job: &Job| job.status == Status::Active && job.generation == link.stamp.generation;
+    let Some(job) = job_of(ports, &link.tenant, id).await?.filter(is_of_its_chain) else { return Ok(false) };
     let Some(next) = first_unborn(ports, &job, now..first).await? else { return Ok(false) };
     promise(ports, &job.tenant, TimerKey::occurrence(id, next), job.generation).await?;
     Ok(true)
