@@ -130,6 +130,12 @@ impl HttpTarget {
         self.headers.values().filter_map(Header::secret).cloned().collect()
     }
 
+    /// What its headers say that are shown to nobody.
+    pub fn credentials(&self) -> Vec<&str> {
+        let credentials = self.headers.iter().filter(|(name, _)| names_a_credential(name));
+        credentials.filter_map(|(_, header)| header.text()).collect()
+    }
+
     /// The header of this name, however it is spelled.
     pub fn header(&self, name: &str) -> Option<&Header> {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, header)| header)
@@ -137,6 +143,14 @@ impl HttpTarget {
 }
 
 impl Header {
+    /// What it says, where it says so itself.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Secret(_) => None,
+        }
+    }
+
     pub fn secret(&self) -> Option<&SecretName> {
         match self {
             Self::Text(_) => None,

@@ -106,7 +106,7 @@ impl<T: Transport, S: Store, V: Services> Callers<T, S, V> {
         let call = Call { payload: payload.as_ref(), ..call };
         let material = call.material;
         match &material.signing {
-            Some(secrets) => shown(self.http.call(target, call, secrets).await, material),
+            Some(secrets) => shown(self.http.call(target, call, secrets).await, material, &target.credentials()),
             None => Answer::Failed {
                 error: ErrorCode::Unavailable.error("nobody read the secrets that this call is signed with"),
                 retry_after: None,
@@ -120,15 +120,16 @@ impl<T: Transport, S: Store, V: Services> Callers<T, S, V> {
             Err(error) => return Answer::Failed { error, retry_after: None },
         };
         let material = call.material;
-        shown(self.services.call(target, Call { payload: payload.as_ref(), ..call }).await, material)
+        shown(self.services.call(target, Call { payload: payload.as_ref(), ..call }).await, material, &[])
     }
 }
 
 /// What a target says of a failure stands where many read it, and some targets repeat there what they were given.
-fn shown(answer: Answer, material: &Material) -> Answer {
+fn shown(answer: Answer, material: &Material, credentials: &[&str]) -> Answer {
     match answer {
         Answer::Failed { error, retry_after } => {
-            let error = AttemptError { message: material.without_secrets(&error.message), ..error };
+            let message = material.without_secrets(&error.message, credentials);
+            let error = AttemptError { message, ..error };
             Answer::Failed { error, retry_after }
         }
         answer => answer,
@@ -211,6 +212,16 @@ mod tests {
 
     const NOW: Moment = Moment::from_secs(1_800_000_000);
 
+    /// A target that refuses, and repeats there what its headers say.
+    struct Repeats;
+
+    impl Transport for Repeats {
+        async fn call(&self, target: &HttpTarget, _call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
+            let said = target.headers.values().filter_map(Header::text).collect::<Vec<_>>().join(", ");
+            Answer::Failed { error: ErrorCode::Http4xx.error(&said), retry_after: None }
+        }
+    }
+
     /// Keeps what it was given.
     #[derive(Debug, Default)]
     struct Kept(Mutex<Option<Json>>);
@@ -222,6 +233,43 @@ mod tests {
         }
     }
 
+    fn target<const N: usize>(headers: [(&str, Header); N]) -> Target {
+        let headers = headers.map(|(name, header)| (name.to_owned(), header)).into();
+        let url = "https://example.com/".to_owned();
+        Target::Http(HttpTarget { url, method: Method::Post, headers, timeouts: Timeouts::default() })
+    }
+
+    fn trace() -> TraceContext {
+        TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", None).unwrap()
+    }
+
+    fn call<'a>(
+        target: &'a Target,
+        tenant: &'a Tenant,
+        payload: Option<&'a Json>,
+        material: &'a Material,
+        trace: &'a TraceContext,
+    ) -> Call<'a> {
+        let (run, stamp) =
+            (RunKey::manual(JobId::from_bytes([1; 16]), NOW, 1), TimerStamp { generation: 1, written: NOW });
+        let lease = LeaseId { run, fence: 1, timer: TimerKey::run(run, NOW), stamp };
+        Call {
+            target,
+            tenant,
+            run,
+            attempt: 1,
+            scheduled_at: NOW,
+            now: NOW,
+            payload,
+            follows: None,
+            trace,
+            task: None,
+            material,
+            timeout: Duration::from_secs(1),
+            lease,
+        }
+    }
+
     /// What the target is given of a stored payload, where the tenant has a secret `db` that says `hunter2`.
     async fn sent(payload: &Json) -> Option<Json> {
         let (store, vault, tenant) = (MemoryStore::in_memory(), KeyFile::in_memory(), Tenant::new("acme").unwrap());
@@ -230,30 +278,11 @@ mod tests {
         let secret = Secret::new(label, vault.seal(label, &value).await.unwrap(), NOW);
         assert!(store.put(&tenant, name.clone(), &secret, Guard::Absent).await.unwrap().is_written());
         let callers = Callers::new(Kept::default(), Arc::new(store));
-        let headers = [("x-key".to_owned(), Header::Secret(name))].into();
-        let url = "https://example.com/".to_owned();
-        let target = Target::Http(HttpTarget { url, method: Method::Post, headers, timeouts: Timeouts::default() });
+        let target = target([("x-key", Header::Secret(name))]);
         let upcoming = Upcoming { target: &target, tenant: &tenant, payload: Some(payload), now: NOW };
         let material = callers.prepare(upcoming, &SystemChance, &vault).await.unwrap();
-        let (run, stamp) =
-            (RunKey::manual(JobId::from_bytes([1; 16]), NOW, 1), TimerStamp { generation: 1, written: NOW });
-        let lease = LeaseId { run, fence: 1, timer: TimerKey::run(run, NOW), stamp };
-        let call = Call {
-            target: &target,
-            tenant: &tenant,
-            run,
-            attempt: 1,
-            scheduled_at: NOW,
-            now: NOW,
-            payload: Some(payload),
-            follows: None,
-            trace: &TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", None).unwrap(),
-            task: None,
-            material: &material,
-            timeout: Duration::from_secs(1),
-            lease,
-        };
-        assert_eq!(callers.call(call).await, Answer::Succeeded { result: None });
+        let answer = callers.call(call(&target, &tenant, Some(payload), &material, &trace())).await;
+        assert_eq!(answer, Answer::Succeeded { result: None });
         callers.http.0.into_inner().unwrap()
     }
 
@@ -266,6 +295,20 @@ mod tests {
 
         assert_eq!(sent(&written).await, Some(written));
         assert_eq!(sent(&marked(&today).unwrap().0).await, Some(Json::of(&json!({"db": "hunter2"}))));
+    }
+
+    /// Removed: secrets alone are left out. A key that is masked in the job stood in the errors of its runs, where the target repeated it.
+    #[tokio::test]
+    async fn a_target_that_repeats_a_masked_header_shows_it_to_nobody() {
+        let (callers, tenant) =
+            (Callers::new(Repeats, Arc::new(MemoryStore::in_memory())), Tenant::new("acme").unwrap());
+        let target = target([("X-Api-Key", "Key of-acme-5561".into()), ("x-team", "billing".into())]);
+        let signing = Some(Arc::new(SigningSecrets::new([7; 32], NOW)));
+        let material = Material { signing, ..Material::default() };
+
+        let answer = callers.call(call(&target, &tenant, None, &material, &trace())).await;
+
+        assert_eq!(answer, Answer::Failed { error: ErrorCode::Http4xx.error("***, billing"), retry_after: None });
     }
 
     /// Nobody gives it credentials.

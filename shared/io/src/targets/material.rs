@@ -40,11 +40,11 @@ impl Material {
         self.secrets.get(name)?.as_deref().ok()
     }
 
-    /// What a target says, without what the secrets say that it was given. It is in one line, and was cut short where it was long, maybe
-    /// within a secret.
-    pub fn without_secrets(&self, told: &str) -> String {
+    /// What a target says, without what the secrets say that it was given, and the credentials in its headers. It is in one line, and was cut short where it
+    /// was long, maybe within a secret.
+    pub fn without_secrets(&self, told: &str, credentials: &[&str]) -> String {
         let mut told = told.to_owned();
-        for secret in self.as_repeated() {
+        for secret in self.as_repeated(credentials) {
             told = told.replace(&secret, MASK);
             let begins_at_the_end = |length: &usize| secret.get(..*length).is_some_and(|begin| told.ends_with(begin));
             if let Some(length) = (CUT..secret.len()).rev().find(begins_at_the_end) {
@@ -56,9 +56,10 @@ impl Material {
     }
 
     /// What the secrets say, as it may be repeated in a line: as it is, or within JSON. The longest first, as one may stand within another.
-    fn as_repeated(&self) -> Vec<String> {
+    fn as_repeated(&self, credentials: &[&str]) -> Vec<String> {
         let values = self.secrets.values().flatten().map(|value| value.reveal());
-        let as_sent = values.flat_map(|value| [value.to_owned(), within_json(value)]);
+        let as_sent =
+            values.chain(credentials.iter().copied()).flat_map(|value| [value.to_owned(), within_json(value)]);
         let mut lines: Vec<String> = as_sent.map(|text| one_line(&text)).filter(|line| line.len() >= CUT).collect();
         let words: Vec<_> = lines.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect();
         lines.extend(words.into_iter().filter(|word| word.len() >= WORD));
@@ -119,7 +120,7 @@ mod tests {
     /// Removed: what is cut within a secret.
     #[test]
     fn what_repeats_a_secret_is_shown_without_it() {
-        let shown = |told| material().without_secrets(told);
+        let shown = |told| material().without_secrets(told, &[]);
 
         assert_eq!(shown("no hunter2, nor hunter2!"), "no ***, nor ***!");
         assert_eq!(shown("the key is hunte"), "the key is ***");
@@ -134,7 +135,7 @@ mod tests {
         let secrets = secrets.map(|(name, text)| (name.parse().unwrap(), value(text))).into();
         let material = Material { signing: None, secrets };
 
-        let shown = |told| material.without_secrets(told);
+        let shown = |told| material.without_secrets(told, &[]);
 
         assert_eq!(shown("db://minutehand:p4ss@db is away"), "*** is away");
         assert_eq!(shown("-- KEY MII\"E -- END, said minutehand"), "***, said ***");
@@ -149,7 +150,7 @@ mod tests {
         let secrets = [("a".parse().unwrap(), Ok(Arc::new(value)))].into();
         let material = Material { signing: None, secrets };
 
-        let shown = |told| material.without_secrets(told);
+        let shown = |told| material.without_secrets(told, &[]);
 
         assert_eq!(shown("invalid token SEKRET-2b1f8c"), "invalid token ***");
         assert_eq!(shown("invalid token SEKRET-2b"), "invalid token ***");

@@ -82,7 +82,7 @@ impl ServiceCaller {
         let reply = Reply::of(self.http.send(request).await?).await?;
         if !reply.is_success() {
             // What AWS says may name accounts and roles: it is for the operator. It may also repeat what it was given.
-            let (alias, said) = (target.alias.as_str(), call.material.without_secrets(&one_line(&reply.text())));
+            let (alias, said) = (target.alias.as_str(), call.material.without_secrets(&one_line(&reply.text()), &[]));
             tracing::warn!(alias, run = %call.run, status = reply.status(), said, "AWS did not take a call");
         }
         if reply.is_of_old_credentials() {
