@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
-use minutehand_domain::job::{Job, Status};
+use minutehand_domain::job::Status;
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
@@ -21,7 +21,8 @@ use super::{AT_ONCE, PAGE};
 use crate::lookup::job_of;
 use crate::timers::promise::{move_there, promise};
 
-/// What was done, and of which jobs the first link was met, by the generation that promised it: what is left of an earlier one is no link of the chain.
+/// What was done, and of which jobs the first link was met, for each generation: one may be left of an earlier schedule, and before it there is nothing of
+/// this one. Not only of the job's own, as a change that keeps the schedule leaves its links as they are.
 #[derive(Default)]
 struct Recalled {
     timers: usize,
@@ -130,8 +131,9 @@ async fn begin_anew<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bo
 /// outage, whose record speaks for nothing that is to come. What is past remains passed over: one has run in its stead.
 async fn promise_before<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bool, Fault> {
     let RunKey { job: id, at: first, .. } = link.key.run_key();
-    let is_of_its_chain = |job: &Job| job.status == Status::Active && job.generation == link.stamp.generation;
-    let Some(job) = job_of(ports, &link.tenant, id).await?.filter(is_of_its_chain) else { return Ok(false) };
+    let Some(job) = job_of(ports, &link.tenant, id).await?.filter(|job| job.status == Status::Active) else {
+        return Ok(false);
+    };
     let Some(next) = first_unborn(ports, &job, now..first).await? else { return Ok(false) };
     promise(ports, &job.tenant, TimerKey::occurrence(id, next), job.generation).await?;
     Ok(true)

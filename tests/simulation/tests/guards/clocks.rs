@@ -188,29 +188,38 @@ fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
 }
 
 /// A job was to run once and has another schedule since. One machine's clock is two hours ahead while a pass records an outage of that schedule, and the
-/// machine dies before it comes to what is left of the first one. The next one starts when the clock is right.
+/// machine dies before it comes to what is left of the first one; maybe somebody has changed what the job calls meanwhile. The next one starts when the
+/// clock is right.
 ///
 /// Removed (`recalled-by-generation`): whichever link of a job is met first is its chain's. What was left of the first schedule was, before which there is
 /// nothing to run; the job was silent for two hours. Seed 5000880236 met it.
+/// Removed (`recalled-whatever-was-changed-since`): only a link of the job's last change is its chain's. A change that kept the schedule had none; seed
+/// 5000067295.
 #[test]
 fn what_was_passed_over_is_asked_for_before_the_chain_and_not_before_what_is_left_of_another() {
     let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    let behind_the_outage = Line { nth: 2, ..dies_after("ahead", "erase_timer") };
-    let stage = Stage::on(alone, Wish::once(720), [behind_the_outage]);
-    stage.create(0, "creator");
-    stage.reschedule(20, "changer", &Wish::every(600, 600).plan);
-    stage.sweep(60, "sweeper");
-    stage.lose_hints(60..110);
-    stage.set_clocks(95, 2 * HOUR);
-    stage.sweep(100, "ahead");
-    stage.set_clocks(110, 0);
-    stage.start(115, "next");
-    stage.sweep_each_minute(180..2100);
+    for is_redefined in [false, true] {
+        let behind_the_outage = Line { nth: 2, ..dies_after("ahead", "erase_timer") };
+        let stage = Stage::on(alone.clone(), Wish::once(720), [behind_the_outage]);
+        stage.create(0, "creator");
+        stage.reschedule(20, "changer", &Wish::every(600, 600).plan);
+        stage.sweep(60, "sweeper");
+        stage.lose_hints(60..110);
+        stage.set_clocks(95, 2 * HOUR);
+        stage.sweep(100, "ahead");
+        if is_redefined {
+            stage.redefine(105, "changer", &Wish { catch_up: CatchUp::None, ..Wish::once(720) });
+        }
+        stage.set_clocks(110, 0);
+        stage.start(115, "next");
+        stage.sweep_each_minute(180..2100);
 
-    stage.play_to(2090);
+        stage.play_to(2090);
 
-    let on_time = stage.starts().into_iter().filter(|(instant, at)| instant == at);
-    assert_eq!(on_time.map(|(instant, _)| instant).collect::<Vec<_>>(), [1200, 1800], "{:?}", stage.timers());
+        let on_time = stage.starts().into_iter().filter(|(instant, at)| instant == at);
+        let on_time: Vec<_> = on_time.map(|(instant, _)| instant).collect();
+        assert_eq!(on_time, [1200, 1800], "redefined: {is_redefined}, {:?}", stage.timers());
+    }
 }
 
 /// A clock that was ahead has put off the link of what is to come in two days, and what nobody can read lies where that is called back to.
