@@ -74,15 +74,15 @@ impl Obligation {
 
 impl Timer {
     /// Where it is to stand, if it was put off by a clock that was ahead of one that is right at `now`: the link of an occurrence that is to
-    /// come in its own place, all else a moment from now. Only what a clock says of itself is taken back: a link stands at its instant whoever
-    /// put it, and of a run that is to come its own time says when.
+    /// come in its own place, a run that is to come at its own time, all else a moment from now. Only what a clock says of itself is taken back: a
+    /// link stands at its instant whoever put it.
     pub fn recalled(&self, now: Moment) -> Option<TimerKey> {
         let soon = now + pace::PROMISE_AGAIN;
         let there = match self.key.obligation {
             _ if self.stamp.written <= now + pace::APART => return None,
             Obligation::Occurrence(_) => return None,
             Obligation::MovedOccurrence(job, at) if at > soon => TimerKey::occurrence(job, at),
-            Obligation::Run(key) if key.at > soon => return None,
+            Obligation::Run(key) if key.at > soon => self.key.moved_to(key.at),
             Obligation::MovedOccurrence(..)
             | Obligation::Run(_)
             | Obligation::Calendar(_)
@@ -178,7 +178,13 @@ mod tests {
         assert_eq!(by(tomorrow, past), Some(link(NOW).moved_to(soon)));
         assert_eq!(by(tomorrow, to_come), Some(link(after(300))), "in its own place, as a link");
         assert_eq!(by(tomorrow, run(NOW)), Some(run(NOW).moved_to(soon)));
-        assert_eq!(by(tomorrow, run(after(300))), None, "its own time is to come");
+        assert_eq!(
+            by(tomorrow, run(after(300))),
+            Some(run(after(300)).moved_to(after(300))),
+            "its own time is to come"
+        );
+        let when_it_is_due = TimerKey::run(RunKey::manual(JOB, tomorrow, 5), tomorrow);
+        assert_eq!(by(tomorrow, when_it_is_due), None, "its own time says when");
         assert_eq!(by(tomorrow, link(tomorrow)), None, "a link stands at its instant");
         assert_eq!(by(after(4), past), None, "two clocks that are right may be so far apart");
         assert_eq!(by(after(5), past), Some(link(NOW).moved_to(soon)));

@@ -8,12 +8,12 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
-/// How many records back a covering one is looked for. One that lies further back covers occurrences that others have
+/// How many occurrences back a covering one is looked for. One that lies further back covers occurrences that others have
 /// run since: then this one may run as well, and nothing is lost by it.
-const RECORDS_BACK: usize = 16;
+const OCCURRENCES_BACK: usize = 16;
 /// But an occurrence that is spoken for gets a record of its own when it is looked at: behind an outage as many as were hinted ahead, of a job of each
-/// second three hundred. So many of them are passed over, at most.
-const SPOKEN_FOR: usize = 400;
+/// second three hundred. And whatever else is asked of a job lies between its occurrences. So many records more are passed over, at most.
+const PASSED_OVER: usize = 400;
 
 /// The record of an outage that speaks for a later occurrence, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +33,10 @@ impl Coverage {
 /// covers only what has no record of its own.
 pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Coverage>, Fault> {
     let (mut past, now) = (None, ports.clock().now());
-    for most in [RECORDS_BACK, SPOKEN_FOR] {
+    for most in [OCCURRENCES_BACK, PASSED_OVER] {
         let page = page_before(ports, tenant, key, past, most).await?;
         past = page.last().map(|record| record.key);
-        let may_be_behind = page.len() == most && page.last().is_some_and(is_spoken_for);
+        let may_be_behind = page.len() == most && leads_on(&page);
         let found = furthest(page, key.at, now);
         if found.is_some() || !may_be_behind {
             return Ok(found);
@@ -45,7 +45,13 @@ pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Resu
     Ok(None)
 }
 
-/// Whether another record may be what says why it did not fire.
+/// Whether what says why an occurrence did not fire may lie behind these: they are not all occurrences, or the last of them is spoken for itself.
+fn leads_on(page: &[Run]) -> bool {
+    let mut occurrences = page.iter().filter(|record| record.key.is_occurrence());
+    let last = occurrences.next_back();
+    occurrences.count() + 1 < OCCURRENCES_BACK || last.is_some_and(is_spoken_for)
+}
+
 fn is_spoken_for(record: &Run) -> bool {
     matches!(record.state, State::Skipped { why: Skip::Coalesced | Skip::Missed, span: None, .. })
 }

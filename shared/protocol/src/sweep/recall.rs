@@ -2,12 +2,12 @@
 //! behind what is to come, which was an outage by that clock, goes on from now as well. Only where one process has the store to itself: its clock is
 //! the only one, and all its timers are at hand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, RunKey};
-use minutehand_domain::job::Status;
+use minutehand_domain::id::JobId;
+use minutehand_domain::job::{NotAdmitted, Status};
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
@@ -21,13 +21,12 @@ use super::{AT_ONCE, PAGE};
 use crate::lookup::job_of;
 use crate::timers::promise::{move_there, promise};
 
-/// What was done, and of which jobs the first link was met, for each generation: one may be left of an earlier schedule, and before it there is nothing of
-/// this one. Not only of the job's own, as a change that keeps the schedule leaves its links as they are.
+/// What was done, and of which jobs the first link was met.
 #[derive(Default)]
 struct Recalled {
     timers: usize,
     chains: usize,
-    met: BTreeSet<(JobId, u64)>,
+    met: BTreeSet<JobId>,
 }
 
 /// Goes through all timers that are to come, moves what such a clock put off, and promises what it passed over.
@@ -65,14 +64,8 @@ impl Recalled {
         loop {
             let page = ports.store().timers(bucket, after, Moment::END, PAGE).await?;
             let (last, more) = (page.items.last().map(|timer| timer.key), page.more);
-            let is_first_link = |timer: &&Timer| {
-                is_link_to_come(timer, now) && self.met.insert((timer.key.run_key().job, timer.stamp.generation))
-            };
-            let links: Vec<_> = page.items.iter().filter(is_first_link).collect();
-            for some in links.chunks(AT_ONCE) {
-                let begun = try_join_all(some.iter().map(|link| begin_anew(ports, link, now))).await?;
-                self.chains += begun.into_iter().filter(|has_begun| *has_begun).count();
-            }
+            let links = page.items.iter().filter(|timer| is_link_to_come(timer, now));
+            self.begin_anew(ports, by_job(links), now).await?;
             let put_off: Vec<_> =
                 page.items.into_iter().filter_map(|timer| Some((timer.recalled(now)?, timer))).collect();
             for some in put_off.chunks(AT_ONCE) {
@@ -85,6 +78,40 @@ impl Recalled {
             after = last;
         }
     }
+
+    async fn begin_anew<D: Ports>(&mut self, ports: &D, mut links: OfJobs<'_>, now: Moment) -> Result<(), Fault> {
+        links.retain(|job, _| !self.met.contains(job));
+        let links: Vec<_> = links.into_iter().collect();
+        for some in links.chunks(AT_ONCE) {
+            let chains = try_join_all(some.iter().map(|(job, links)| begun_anew(ports, *job, links, now))).await?;
+            for ((job, _), chain) in some.iter().zip(chains) {
+                self.chains += usize::from(matches!(chain, Chain::BeganAnew));
+                if !matches!(chain, Chain::IsElsewhere) {
+                    self.met.insert(*job);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Links of each job, the first one first.
+type OfJobs<'a> = BTreeMap<JobId, Vec<&'a Timer>>;
+
+fn by_job<'a>(links: impl Iterator<Item = &'a Timer>) -> OfJobs<'a> {
+    let mut of_jobs = OfJobs::new();
+    for link in links {
+        of_jobs.entry(link.key.run_key().job).or_default().push(link);
+    }
+    of_jobs
+}
+
+/// What some links say of the chain of their job.
+enum Chain {
+    /// What is left of another schedule is no link of it.
+    IsElsewhere,
+    GoesOn,
+    BeganAnew,
 }
 
 /// What its run says first: whoever dies between the two meets the timer again, and what has been taken back stays as it is.
@@ -117,11 +144,11 @@ fn is_link_to_come(timer: &Timer, now: Moment) -> bool {
 }
 
 /// What nobody can read stops nothing beside it.
-async fn begin_anew<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bool, Fault> {
-    match promise_before(ports, link, now).await {
+async fn begun_anew<D: Ports>(ports: &D, job: JobId, links: &[&Timer], now: Moment) -> Result<Chain, Fault> {
+    match promised_before(ports, job, links, now).await {
         Err(why) if why.is_of_an_item() => {
-            tracing::error!(job = %link.key.run_key().job, %why, "a job cannot be read: its chain may have a gap");
-            Ok(false)
+            tracing::error!(%job, %why, "a job cannot be read: its chain may have a gap");
+            Ok(Chain::GoesOn)
         }
         promised => promised,
     }
@@ -129,12 +156,16 @@ async fn begin_anew<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bo
 
 /// Promises the first occurrence that is to come before the first link of a chain and has no record: by a clock that was ahead it was part of an
 /// outage, whose record speaks for nothing that is to come. What is past remains passed over: one has run in its stead.
-async fn promise_before<D: Ports>(ports: &D, link: &Timer, now: Moment) -> Result<bool, Fault> {
-    let RunKey { job: id, at: first, .. } = link.key.run_key();
-    let Some(job) = job_of(ports, &link.tenant, id).await?.filter(|job| job.status == Status::Active) else {
-        return Ok(false);
+async fn promised_before<D: Ports>(ports: &D, id: JobId, links: &[&Timer], now: Moment) -> Result<Chain, Fault> {
+    let Some(tenant) = links.first().map(|link| &link.tenant) else { return Ok(Chain::IsElsewhere) };
+    let Some(job) = job_of(ports, tenant, id).await?.filter(|job| job.status == Status::Active) else {
+        return Ok(Chain::GoesOn);
     };
-    let Some(next) = first_unborn(ports, &job, now..first).await? else { return Ok(false) };
+    let mut instants = links.iter().map(|link| link.key.run_key().at);
+    // Whoever has promised it, it leads on.
+    let is_of_its_chain = |at: &Moment| job.admits(*at) != Err(NotAdmitted::Superseded);
+    let Some(first) = instants.find(is_of_its_chain) else { return Ok(Chain::IsElsewhere) };
+    let Some(next) = first_unborn(ports, &job, now..first).await? else { return Ok(Chain::GoesOn) };
     promise(ports, &job.tenant, TimerKey::occurrence(id, next), job.generation).await?;
-    Ok(true)
+    Ok(Chain::BeganAnew)
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::hint::Hint;
 use minutehand_domain::job::Change;
 use minutehand_domain::run::SkippedSpan;
+use minutehand_domain::timer::TimerKey;
 use minutehand_executor::Executed;
 use minutehand_protocol::run::claim::Dropped;
 use minutehand_simulation::fate::Line;
@@ -74,6 +76,28 @@ fn however_many_links_an_outage_left_those_that_one_record_speaks_for_do_not_run
     let (late, on_time): (Vec<i64>, Vec<i64>) = stage.called().into_iter().partition(|at| *at < 590);
     assert_eq!((late, on_time.first()), (vec![], Some(&590)));
     assert_eq!(stage.judge(), []);
+}
+
+/// A hint of an outage that comes after somebody has begun twenty runs by hand in that outage.
+///
+/// Removed (`looks-behind-what-was-begun-by-hand`): nobody looks further back than sixteen records, of whatever origin. What the record of the outage speaks
+/// for ran, twenty minutes late and beside the one that ran in its stead.
+#[test]
+fn whatever_was_begun_by_hand_meanwhile_what_one_record_speaks_for_does_not_run() {
+    let stage = Stage::new(Wish::every(600, 600), []);
+    stage.lose_hints(0..2440);
+    stage.create(0, "creator");
+    (601..621).for_each(|at| drop(stage.ask(at, "client")));
+    stage.play_to(630);
+    let second = stage.key(1200);
+    let hint = Hint { run: second, timer: TimerKey::occurrence(second.job, second.at), ..stage.hint(600) };
+
+    stage.sweep(2450, "sweeper");
+    stage.execute(2460, "late", &hint);
+    stage.play_to(2500);
+
+    assert!(stage.run(600).is_some_and(|run| run.coalesced_until().is_some()));
+    assert!(!stage.called().contains(&1200), "{:?}", stage.called());
 }
 
 /// Rule **catch-up is decided once**, put only where nothing is: an executor claims the occurrence between the sweeper's

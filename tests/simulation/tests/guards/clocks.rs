@@ -191,8 +191,8 @@ fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
 /// machine dies before it comes to what is left of the first one; maybe somebody has changed what the job calls meanwhile. The next one starts when the
 /// clock is right.
 ///
-/// Removed (`recalled-by-generation`): whichever link of a job is met first is its chain's. What was left of the first schedule was, before which there is
-/// nothing to run; the job was silent for two hours. Seed 5000880236 met it.
+/// Removed (`recalled-by-what-leads-nowhere`): whichever link of a job is met first is its chain's. What was left of the first schedule was, before which
+/// there is nothing to run; the job was silent for two hours. Seed 5000880236 met it.
 /// Removed (`recalled-whatever-was-changed-since`): only a link of the job's last change is its chain's. A change that kept the schedule had none; seed
 /// 5000067295.
 #[test]
@@ -412,17 +412,22 @@ fn of_an_hour_on_for_who_dies() -> (Stage, Hint) {
 }
 
 /// A key bounds how often attempts begin, and one machine's clock is two hours ahead for a minute: what was put by by it holds up nobody, neither who was to
-/// begin when it was right nor who had been told to wait.
+/// begin when it was right nor who had been told to wait; nor who failed by it, before the instant that it was to run at, and is to be tried again.
 ///
 /// Removed (`paces-of-a-clock-that-was-ahead`): what it has put by is believed. For two hours nothing of the key began.
 /// Removed (`recalls-what-its-run-says`): the timers are called back alone. What it had let wait was looked at, and waited on.
+/// Removed (`recalls-a-run-that-is-to-come`): of a run whose instant is to come nothing is called back. It was tried again two hours later.
 #[test]
 fn what_a_clock_put_by_that_was_ahead_keeps_nobody_waiting_when_it_is_right() {
     let alone = Setting { exclusive_store: true, ..Setting::plain() };
     let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: Some(30) };
-    for wish in [Wish::every(20, 40).a_minute("bank", 6), Wish { catch_up, ..Wish::every(60, 60) }] {
-        let (told, stage) = (format!("{:?}", wish.plan), Stage::on(alone.clone(), wish, []));
+    let tried_again = Wish { retries: 1, retry_after: 600, catch_up, ..Wish::every(600, 600) };
+    for wish in [Wish::every(20, 40).a_minute("bank", 6), Wish { catch_up, ..Wish::every(60, 60) }, tried_again] {
+        let (told, fails) = (format!("{:?}", wish.plan), wish.retries > 0);
+        let stage = Stage::on(alone.clone(), wish, []);
         stage.create(0, "creator");
+        stage.let_fail(95, fails);
+        stage.let_fail(195, false);
         stage.sweep_each_minute(0..3600);
         stage.set_clocks(100, 2 * HOUR);
         stage.set_clocks(200, 0);
