@@ -136,6 +136,12 @@ impl HttpTarget {
         credentials.filter_map(|(_, header)| header.text()).collect()
     }
 
+    /// What its address says beyond whose it is.
+    pub fn path(&self) -> Option<&str> {
+        let (_scheme, rest) = self.url.split_once("://")?;
+        rest.split_once('/').map(|(_authority, path)| path)
+    }
+
     /// The header of this name, however it is spelled.
     pub fn header(&self, name: &str) -> Option<&Header> {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, header)| header)

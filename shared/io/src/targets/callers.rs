@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::iter::once;
 use std::sync::Arc;
 
 use minutehand_domain::body::Json;
+use minutehand_domain::id::{Owner, RunKey};
 use minutehand_domain::limits::SECRETS_OF_A_CALL;
 use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::secret::{SecretName, filled, named_in};
@@ -13,6 +15,7 @@ use minutehand_domain::target::{HttpTarget, ServiceTarget, Target};
 
 use super::known_secrets::KnownSecrets;
 use super::known_values::KnownValues;
+use super::material::WORD;
 use super::{Answer, Call, Material, Targets, Upcoming};
 use crate::Fault;
 use crate::chance::Chance;
@@ -104,9 +107,9 @@ impl<T: Transport, S: Store, V: Services> Callers<T, S, V> {
             Err(error) => return Answer::Failed { error, retry_after: None },
         };
         let call = Call { payload: payload.as_ref(), ..call };
-        let material = call.material;
+        let (material, unshown) = (call.material, unshown(target, call.run));
         match &material.signing {
-            Some(secrets) => shown(self.http.call(target, call, secrets).await, material, &target.credentials()),
+            Some(secrets) => shown(self.http.call(target, call, secrets).await, material, &unshown),
             None => Answer::Failed {
                 error: ErrorCode::Unavailable.error("nobody read the secrets that this call is signed with"),
                 retry_after: None,
@@ -124,11 +127,22 @@ impl<T: Transport, S: Store, V: Services> Callers<T, S, V> {
     }
 }
 
+/// What no answer of the API shows of where a call goes. The address of a chat that is told of something is a credential, and parts of it are.
+fn unshown(target: &HttpTarget, run: RunKey) -> Vec<&str> {
+    let mut unshown = target.credentials();
+    if matches!(run.owner(), Owner::Rule(_))
+        && let Some(path) = target.path()
+    {
+        unshown.extend(once(path).chain(path.split(['/', '?', '&', '=']).filter(|part| part.len() >= WORD)));
+    }
+    unshown
+}
+
 /// What a target says of a failure stands where many read it, and some targets repeat there what they were given.
-fn shown(answer: Answer, material: &Material, credentials: &[&str]) -> Answer {
+fn shown(answer: Answer, material: &Material, unshown: &[&str]) -> Answer {
     match answer {
         Answer::Failed { error, retry_after } => {
-            let message = material.without_secrets(&error.message, credentials);
+            let message = material.without_secrets(&error.message, unshown);
             let error = AttemptError { message, ..error };
             Answer::Failed { error, retry_after }
         }
@@ -195,7 +209,7 @@ mod tests {
     use std::time::Duration;
 
     use minutehand_domain::Moment;
-    use minutehand_domain::id::{JobId, RunKey, Tenant};
+    use minutehand_domain::id::{JobId, Origin, Tenant};
     use minutehand_domain::run::lease_id::LeaseId;
     use minutehand_domain::secret::{Label, Secret, SecretValue, marked};
     use minutehand_domain::target::{Asks, Header, Method, Timeouts};
@@ -212,12 +226,13 @@ mod tests {
 
     const NOW: Moment = Moment::from_secs(1_800_000_000);
 
-    /// A target that refuses, and repeats there what its headers say.
+    /// A target that refuses, and repeats there how it was called.
     struct Repeats;
 
     impl Transport for Repeats {
         async fn call(&self, target: &HttpTarget, _call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
-            let said = target.headers.values().filter_map(Header::text).collect::<Vec<_>>().join(", ");
+            let headers: Vec<_> = target.headers.values().filter_map(Header::text).collect();
+            let said = format!("no {} for {}", target.url, headers.join(", "));
             Answer::Failed { error: ErrorCode::Http4xx.error(&said), retry_after: None }
         }
     }
@@ -235,7 +250,7 @@ mod tests {
 
     fn target<const N: usize>(headers: [(&str, Header); N]) -> Target {
         let headers = headers.map(|(name, header)| (name.to_owned(), header)).into();
-        let url = "https://example.com/".to_owned();
+        let url = "https://example.com/hooks/T0-secret".to_owned();
         Target::Http(HttpTarget { url, method: Method::Post, headers, timeouts: Timeouts::default() })
     }
 
@@ -297,18 +312,25 @@ mod tests {
         assert_eq!(sent(&marked(&today).unwrap().0).await, Some(Json::of(&json!({"db": "hunter2"}))));
     }
 
-    /// Removed: secrets alone are left out. A key that is masked in the job stood in the errors of its runs, where the target repeated it.
+    /// Removed, one after the other: headers that are masked; the address of who is told of something. A key that is masked in the job, and the address of a
+    /// chat, stood in the errors of runs where the target repeated them.
     #[tokio::test]
-    async fn a_target_that_repeats_a_masked_header_shows_it_to_nobody() {
+    async fn what_no_answer_shows_of_a_call_is_in_no_error_of_it() {
         let (callers, tenant) =
             (Callers::new(Repeats, Arc::new(MemoryStore::in_memory())), Tenant::new("acme").unwrap());
         let target = target([("X-Api-Key", "Key of-acme-5561".into()), ("x-team", "billing".into())]);
         let signing = Some(Arc::new(SigningSecrets::new([7; 32], NOW)));
-        let material = Material { signing, ..Material::default() };
+        let (material, trace) = (Material { signing, ..Material::default() }, trace());
+        let of_a_job = call(&target, &tenant, None, &material, &trace);
+        let of_a_rule = RunKey { origin: Origin::Notification, ..of_a_job.run };
 
-        let answer = callers.call(call(&target, &tenant, None, &material, &trace())).await;
-
-        assert_eq!(answer, Answer::Failed { error: ErrorCode::Http4xx.error("***, billing"), retry_after: None });
+        for (run, told) in [
+            (of_a_job.run, "no https://example.com/hooks/T0-secret for ***, billing"),
+            (of_a_rule, "no https://example.com/*** for ***, billing"),
+        ] {
+            let answer = callers.call(Call { run, ..of_a_job }).await;
+            assert_eq!(answer, Answer::Failed { error: ErrorCode::Http4xx.error(told), retry_after: None });
+        }
     }
 
     /// Nobody gives it credentials.

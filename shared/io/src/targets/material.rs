@@ -15,7 +15,7 @@ const MASK: &str = "***";
 /// So much of a secret's beginning is not there by chance.
 const CUT: usize = 4;
 /// A word of a secret that is as long tells of it by itself: a target repeats a key without the `Bearer ` before it.
-const WORD: usize = 8;
+pub(super) const WORD: usize = 8;
 
 /// Its `Debug` shows nothing of it: it is made of secrets.
 #[derive(Clone, Default)]
@@ -40,11 +40,11 @@ impl Material {
         self.secrets.get(name)?.as_deref().ok()
     }
 
-    /// What a target says, without what the secrets say that it was given, and the credentials in its headers. It is in one line, and was cut short where it
+    /// What a target says, without what the secrets say that it was given, and what else nobody is shown. It is in one line, and was cut short where it
     /// was long, maybe within a secret.
-    pub fn without_secrets(&self, told: &str, credentials: &[&str]) -> String {
+    pub fn without_secrets(&self, told: &str, unshown: &[&str]) -> String {
         let mut told = told.to_owned();
-        for secret in self.as_repeated(credentials) {
+        for secret in self.as_repeated(unshown) {
             told = told.replace(&secret, MASK);
             let begins_at_the_end = |length: &usize| secret.get(..*length).is_some_and(|begin| told.ends_with(begin));
             if let Some(length) = (CUT..secret.len()).rev().find(begins_at_the_end) {
@@ -56,10 +56,9 @@ impl Material {
     }
 
     /// What the secrets say, as it may be repeated in a line: as it is, or within JSON. The longest first, as one may stand within another.
-    fn as_repeated(&self, credentials: &[&str]) -> Vec<String> {
+    fn as_repeated(&self, unshown: &[&str]) -> Vec<String> {
         let values = self.secrets.values().flatten().map(|value| value.reveal());
-        let as_sent =
-            values.chain(credentials.iter().copied()).flat_map(|value| [value.to_owned(), within_json(value)]);
+        let as_sent = values.chain(unshown.iter().copied()).flat_map(|value| [value.to_owned(), within_json(value)]);
         let mut lines: Vec<String> = as_sent.map(|text| one_line(&text)).filter(|line| line.len() >= CUT).collect();
         let words: Vec<_> = lines.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect();
         lines.extend(words.into_iter().filter(|word| word.len() >= WORD));
