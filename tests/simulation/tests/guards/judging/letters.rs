@@ -21,7 +21,7 @@ fn a_confirmed_redrive_has_its_run() {
 
 #[test]
 fn another_try_comes_to_its_end() {
-    kept(Of::Letters, "another try comes to its end", 6);
+    kept(Of::Letters, "another try comes to its end", 30);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn what_is_tried_again_has_failed() {
 
 #[test]
 fn what_nobody_saw_to_is_listed() {
-    kept(Of::Letters, "what nobody saw to is listed", 6);
+    kept(Of::Letters, "what nobody saw to is listed", 30);
 }
 
 #[test]
