@@ -124,6 +124,12 @@ impl Timeouts {
     }
 }
 
+/// The host of an address with its port, and what stands behind that.
+pub fn host_and_rest(url: &str) -> (&str, &str) {
+    let behind_scheme = url.split_once("://").map_or(url, |(_scheme, behind)| behind);
+    behind_scheme.split_at(behind_scheme.find(['/', '?', '#']).unwrap_or(behind_scheme.len()))
+}
+
 impl HttpTarget {
     /// The secrets that its headers name.
     pub fn secrets(&self) -> BTreeSet<SecretName> {
@@ -134,12 +140,6 @@ impl HttpTarget {
     pub fn credentials(&self) -> Vec<&str> {
         let credentials = self.headers.iter().filter(|(name, _)| names_a_credential(name));
         credentials.filter_map(|(_, header)| header.text()).collect()
-    }
-
-    /// What its address says beyond whose it is.
-    pub fn path(&self) -> Option<&str> {
-        let (_scheme, rest) = self.url.split_once("://")?;
-        rest.split_once('/').map(|(_authority, path)| path)
     }
 
     /// The header of this name, however it is spelled.

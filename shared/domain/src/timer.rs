@@ -75,7 +75,7 @@ impl Obligation {
 impl Timer {
     /// Where it is to stand, if it was put off by a clock that was ahead of one that is right at `now`: the link of an occurrence that is to
     /// come in its own place, a run that is to come at its own time, all else a moment from now. Only what a clock says of itself is taken back: a
-    /// link stands at its instant whoever put it.
+    /// link stands at its instant by each clock.
     pub fn recalled(&self, now: Moment) -> Option<TimerKey> {
         let soon = now + pace::PROMISE_AGAIN;
         let there = match self.key.obligation {

@@ -40,7 +40,7 @@ pub(crate) async fn on_record_since<D: Ports>(ports: &D, job: &Job) -> Result<Mo
     Ok(job.on_record_since(keepings_of(ports, &job.tenant).await?, ports.clock().now()))
 }
 
-/// The same as far as it matters to whoever asks about the occurrence at `t`: one that is too recent to have expired costs no read of a quota.
+/// The same for a question about the occurrence at `t`: one that is too recent to have expired costs no read of a quota.
 pub async fn on_record_since_for<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Moment, Fault> {
     let quota = keepings_at(ports, &job.tenant, t).await?;
     Ok(quota.map_or(Moment::EPOCH, |quota| job.on_record_since(quota, ports.clock().now())))

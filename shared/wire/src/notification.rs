@@ -13,7 +13,7 @@ use minutehand_domain::limits::{
 use minutehand_domain::notification::{Rule, SlackUrl, To, When, Whose};
 use minutehand_domain::run::{Attempt, Run, Skip, State};
 use minutehand_domain::secret::SecretName;
-use minutehand_domain::target::{Header, Method, Target};
+use minutehand_domain::target::{Header, Method, Target, host_and_rest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -405,9 +405,7 @@ fn masked(header: &Header) -> HeaderSpec {
 
 /// The host of an address that was checked when it was written, and its port.
 fn host_of(url: &str) -> String {
-    let (_scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    rest[..end].to_owned()
+    host_and_rest(url).0.to_owned()
 }
 
 impl MessagesView {

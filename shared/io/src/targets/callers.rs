@@ -11,7 +11,7 @@ use minutehand_domain::limits::SECRETS_OF_A_CALL;
 use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::secret::{SecretName, filled, named_in};
 use minutehand_domain::signing::SigningSecrets;
-use minutehand_domain::target::{HttpTarget, ServiceTarget, Target};
+use minutehand_domain::target::{Header, HttpTarget, ServiceTarget, Target, host_and_rest};
 
 use super::known_secrets::KnownSecrets;
 use super::known_values::KnownValues;
@@ -127,15 +127,15 @@ impl<T: Transport, S: Store, V: Services> Callers<T, S, V> {
     }
 }
 
-/// What no answer of the API shows of where a call goes. The address of a chat that is told of something is a credential, and parts of it are.
+/// What no answer of the API shows of a call: headers that are named like credentials; of a notification each header, and the address behind its host, of
+/// which a long part tells of it by itself.
 fn unshown(target: &HttpTarget, run: RunKey) -> Vec<&str> {
-    let mut unshown = target.credentials();
-    if matches!(run.owner(), Owner::Rule(_))
-        && let Some(path) = target.path()
-    {
-        unshown.extend(once(path).chain(path.split(['/', '?', '&', '=']).filter(|part| part.len() >= WORD)));
+    if !matches!(run.owner(), Owner::Rule(_)) {
+        return target.credentials();
     }
-    unshown
+    let address = host_and_rest(&target.url).1.trim_start_matches(['/', '?', '#']);
+    let parts = address.split(['/', '?', '&', '=', '#']).filter(|part| part.len() >= WORD);
+    target.headers.values().filter_map(Header::text).chain(once(address)).chain(parts).collect()
 }
 
 /// What a target says of a failure stands where many read it, and some targets repeat there what they were given.
@@ -212,7 +212,7 @@ mod tests {
     use minutehand_domain::id::{JobId, Origin, Tenant};
     use minutehand_domain::run::lease_id::LeaseId;
     use minutehand_domain::secret::{Label, Secret, SecretValue, marked};
-    use minutehand_domain::target::{Asks, Header, Method, Timeouts};
+    use minutehand_domain::target::{Asks, Method, Timeouts};
     use minutehand_domain::timer::{TimerKey, TimerStamp};
     use minutehand_domain::trace::TraceContext;
     use serde_json::json;
@@ -312,8 +312,8 @@ mod tests {
         assert_eq!(sent(&marked(&today).unwrap().0).await, Some(Json::of(&json!({"db": "hunter2"}))));
     }
 
-    /// Removed, one after the other: headers that are masked; the address of who is told of something. A key that is masked in the job, and the address of a
-    /// chat, stood in the errors of runs where the target repeated them.
+    /// Removed, one after the other: headers that are masked; what is masked of a notification. A key that is masked in the job, and the address of a chat,
+    /// stood in the errors of runs where the target repeated them.
     #[tokio::test]
     async fn what_no_answer_shows_of_a_call_is_in_no_error_of_it() {
         let (callers, tenant) =
@@ -326,7 +326,7 @@ mod tests {
 
         for (run, told) in [
             (of_a_job.run, "no https://example.com/hooks/T0-secret for ***, billing"),
-            (of_a_rule, "no https://example.com/*** for ***, billing"),
+            (of_a_rule, "no https://example.com/*** for ***, ***"),
         ] {
             let answer = callers.call(Call { run, ..of_a_job }).await;
             assert_eq!(answer, Answer::Failed { error: ErrorCode::Http4xx.error(told), retry_after: None });

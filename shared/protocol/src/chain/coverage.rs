@@ -12,7 +12,7 @@ use minutehand_io::{Fault, Ports};
 /// run since: then this one may run as well, and nothing is lost by it.
 const OCCURRENCES_BACK: usize = 16;
 /// But an occurrence that is spoken for gets a record of its own when it is looked at: behind an outage as many as were hinted ahead, of a job of each
-/// second three hundred. And whatever else is asked of a job lies between its occurrences. So many records more are passed over, at most.
+/// second three hundred. Runs begun by hand lie between occurrences too. So many records more are passed over, at most.
 const PASSED_OVER: usize = 400;
 
 /// The record of an outage that speaks for a later occurrence, and how.
@@ -36,7 +36,7 @@ pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Resu
     for most in [OCCURRENCES_BACK, PASSED_OVER] {
         let page = page_before(ports, tenant, key, past, most).await?;
         past = page.last().map(|record| record.key);
-        let may_be_behind = page.len() == most && leads_on(&page);
+        let may_be_behind = page.len() == most && may_lie_behind(&page);
         let found = furthest(page, key.at, now);
         if found.is_some() || !may_be_behind {
             return Ok(found);
@@ -46,7 +46,7 @@ pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Resu
 }
 
 /// Whether what says why an occurrence did not fire may lie behind these: they are not all occurrences, or the last of them is spoken for itself.
-fn leads_on(page: &[Run]) -> bool {
+fn may_lie_behind(page: &[Run]) -> bool {
     let mut occurrences = page.iter().filter(|record| record.key.is_occurrence());
     let last = occurrences.next_back();
     occurrences.count() + 1 < OCCURRENCES_BACK || last.is_some_and(is_spoken_for)

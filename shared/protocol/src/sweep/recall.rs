@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
-use minutehand_domain::id::JobId;
+use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{NotAdmitted, Status};
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
@@ -64,8 +64,7 @@ impl Recalled {
         loop {
             let page = ports.store().timers(bucket, after, Moment::END, PAGE).await?;
             let (last, more) = (page.items.last().map(|timer| timer.key), page.more);
-            let links = page.items.iter().filter(|timer| is_link_to_come(timer, now));
-            self.begin_anew(ports, by_job(links), now).await?;
+            self.see_to_chains(ports, links_to_come(&page.items, now), now).await?;
             let put_off: Vec<_> =
                 page.items.into_iter().filter_map(|timer| Some((timer.recalled(now)?, timer))).collect();
             for some in put_off.chunks(AT_ONCE) {
@@ -79,12 +78,12 @@ impl Recalled {
         }
     }
 
-    async fn begin_anew<D: Ports>(&mut self, ports: &D, mut links: OfJobs<'_>, now: Moment) -> Result<(), Fault> {
-        links.retain(|job, _| !self.met.contains(job));
+    async fn see_to_chains<D: Ports>(&mut self, ports: &D, mut links: Links<'_>, now: Moment) -> Result<(), Fault> {
+        links.retain(|(_tenant, job), _| !self.met.contains(job));
         let links: Vec<_> = links.into_iter().collect();
         for some in links.chunks(AT_ONCE) {
-            let chains = try_join_all(some.iter().map(|(job, links)| begun_anew(ports, *job, links, now))).await?;
-            for ((job, _), chain) in some.iter().zip(chains) {
+            let chains = some.iter().map(|((tenant, job), links)| begin_anew(ports, tenant, *job, links, now));
+            for (((_tenant, job), _), chain) in some.iter().zip(try_join_all(chains).await?) {
                 self.chains += usize::from(matches!(chain, Chain::BeganAnew));
                 if !matches!(chain, Chain::IsElsewhere) {
                     self.met.insert(*job);
@@ -96,14 +95,14 @@ impl Recalled {
 }
 
 /// Links of each job, the first one first.
-type OfJobs<'a> = BTreeMap<JobId, Vec<&'a Timer>>;
+type Links<'a> = BTreeMap<(&'a Tenant, JobId), Vec<&'a Timer>>;
 
-fn by_job<'a>(links: impl Iterator<Item = &'a Timer>) -> OfJobs<'a> {
-    let mut of_jobs = OfJobs::new();
-    for link in links {
-        of_jobs.entry(link.key.run_key().job).or_default().push(link);
+fn links_to_come(timers: &[Timer], now: Moment) -> Links<'_> {
+    let mut links = Links::new();
+    for link in timers.iter().filter(|timer| is_link_to_come(timer, now)) {
+        links.entry((&link.tenant, link.key.run_key().job)).or_default().push(link);
     }
-    of_jobs
+    links
 }
 
 /// What some links say of the chain of their job.
@@ -144,8 +143,14 @@ fn is_link_to_come(timer: &Timer, now: Moment) -> bool {
 }
 
 /// What nobody can read stops nothing beside it.
-async fn begun_anew<D: Ports>(ports: &D, job: JobId, links: &[&Timer], now: Moment) -> Result<Chain, Fault> {
-    match promised_before(ports, job, links, now).await {
+async fn begin_anew<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    job: JobId,
+    links: &[&Timer],
+    now: Moment,
+) -> Result<Chain, Fault> {
+    match promise_before(ports, tenant, job, links, now).await {
         Err(why) if why.is_of_an_item() => {
             tracing::error!(%job, %why, "a job cannot be read: its chain may have a gap");
             Ok(Chain::GoesOn)
@@ -156,16 +161,21 @@ async fn begun_anew<D: Ports>(ports: &D, job: JobId, links: &[&Timer], now: Mome
 
 /// Promises the first occurrence that is to come before the first link of a chain and has no record: by a clock that was ahead it was part of an
 /// outage, whose record speaks for nothing that is to come. What is past remains passed over: one has run in its stead.
-async fn promised_before<D: Ports>(ports: &D, id: JobId, links: &[&Timer], now: Moment) -> Result<Chain, Fault> {
-    let Some(tenant) = links.first().map(|link| &link.tenant) else { return Ok(Chain::IsElsewhere) };
+async fn promise_before<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    id: JobId,
+    links: &[&Timer],
+    now: Moment,
+) -> Result<Chain, Fault> {
     let Some(job) = job_of(ports, tenant, id).await?.filter(|job| job.status == Status::Active) else {
         return Ok(Chain::GoesOn);
     };
     let mut instants = links.iter().map(|link| link.key.run_key().at);
-    // Whoever has promised it, it leads on.
+    // A change that keeps the schedule leaves its links as they are: their generation says nothing.
     let is_of_its_chain = |at: &Moment| job.admits(*at) != Err(NotAdmitted::Superseded);
     let Some(first) = instants.find(is_of_its_chain) else { return Ok(Chain::IsElsewhere) };
     let Some(next) = first_unborn(ports, &job, now..first).await? else { return Ok(Chain::GoesOn) };
-    promise(ports, &job.tenant, TimerKey::occurrence(id, next), job.generation).await?;
+    promise(ports, tenant, TimerKey::occurrence(id, next), job.generation).await?;
     Ok(Chain::BeganAnew)
 }

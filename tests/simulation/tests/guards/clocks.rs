@@ -20,6 +20,11 @@ fn on_lambda() -> Setting {
     Setting { host: Host::Lambda(lambda), ..Setting::plain() }
 }
 
+/// One machine, whose clock is the only one.
+fn alone() -> Setting {
+    Setting { exclusive_store: true, ..Setting::plain() }
+}
+
 /// Everybody's clock is ahead while two passes are made, and is set right; then a job is created.
 ///
 /// Removed (`sweep-believes-no-cursor-of-the-future`): the cursor is believed. Its creator gave the hints of five minutes, and
@@ -92,11 +97,10 @@ fn a_job_outlives_a_clock_that_is_set_forward_and_back() {
 /// Removed (`sweep-says-when-it-begins-after-long`): a pass that died left none that told of it.
 #[test]
 fn what_a_clock_that_was_ahead_put_off_is_looked_at_when_it_is_right() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
     for (set_at, is_alive) in [(55, true), (61, true), (55, false), (61, false)] {
         let dies = [dies_after("ahead", "erase_timer")].into_iter().filter(|_| !is_alive);
         let line = dies.chain([sleeps_after("ahead", "cursor", 5)]);
-        let stage = Stage::on(alone.clone(), Wish::on_demand(), line);
+        let stage = Stage::on(alone(), Wish::on_demand(), line);
         stage.lose_hints(0..100);
         stage.create(0, "creator");
         stage.ask(5, "client");
@@ -122,8 +126,7 @@ fn what_a_clock_that_was_ahead_put_off_is_looked_at_when_it_is_right() {
 /// Removed (`forgets-no-clock-that-was-ahead`): a repair forgets with the hints when the last pass was. The run waited for a day. Seed 5000104802 met it.
 #[test]
 fn a_repair_by_a_clock_that_is_ahead_hides_nothing_of_it() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    let stage = Stage::on(alone, Wish::on_demand(), [dies_after("ahead", "erase_timer")]);
+    let stage = Stage::on(alone(), Wish::on_demand(), [dies_after("ahead", "erase_timer")]);
     stage.lose_hints(0..100);
     stage.create(0, "creator");
     stage.ask(5, "client");
@@ -153,7 +156,6 @@ fn a_repair_by_a_clock_that_is_ahead_hides_nothing_of_it() {
 /// Removed (`recalled-behind-what-is-recorded`): only the first occurrence to come is asked for. It has a record of its own.
 #[test]
 fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
     let slowly = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 100, per_minute: Some(1) };
     let in_turn = Wish { catch_up: slowly, ..Wish::every(30, 60) };
     for (wish, lost, set_at, ahead, right_at, is_alive) in [
@@ -162,7 +164,7 @@ fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
         (Wish::every(1, 60), 0, 95, 2 * DAY, 290, true),
         (in_turn, 595, 605, 2 * HOUR, 650, true),
     ] {
-        let (told, stage) = (format!("{:?}, {is_alive}", wish.plan), Stage::on(alone.clone(), wish, []));
+        let (told, stage) = (format!("{:?}, {is_alive}", wish.plan), Stage::on(alone(), wish, []));
         stage.lose_hints(0..lost);
         stage.create(0, "creator");
         stage.sweep(set_at - 10, "sweeper");
@@ -197,10 +199,9 @@ fn what_a_clock_that_was_ahead_passed_over_runs_when_its_time_comes() {
 /// 5000067295.
 #[test]
 fn what_was_passed_over_is_asked_for_before_the_chain_and_not_before_what_is_left_of_another() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
     for is_redefined in [false, true] {
         let behind_the_outage = Line { nth: 2, ..dies_after("ahead", "erase_timer") };
-        let stage = Stage::on(alone.clone(), Wish::once(720), [behind_the_outage]);
+        let stage = Stage::on(alone(), Wish::once(720), [behind_the_outage]);
         stage.create(0, "creator");
         stage.reschedule(20, "changer", &Wish::every(600, 600).plan);
         stage.sweep(60, "sweeper");
@@ -228,8 +229,7 @@ fn what_was_passed_over_is_asked_for_before_the_chain_and_not_before_what_is_lef
 /// beside what is corrupt.
 #[test]
 fn what_lies_where_a_timer_is_called_back_to_holds_up_nothing() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    let stage = Stage::on(alone, Wish::every(60, 60), []);
+    let stage = Stage::on(alone(), Wish::every(60, 60), []);
     stage.lose_hints(0..110);
     stage.create(0, "creator");
     stage.sweep(85, "sweeper");
@@ -312,8 +312,7 @@ fn a_search_that_was_killed_midway_is_gone_on_with_by_the_next_pass() {
 /// Removed: the pass begins where the last one came to. The job's timers lay in buckets that were left, and it never ran.
 #[test]
 fn what_was_created_while_the_clock_was_behind_for_a_moment_runs() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    let stage = Stage::on(alone, Wish::every(MINUTE.unsigned_abs(), -3 * HOUR), []);
+    let stage = Stage::on(alone(), Wish::every(MINUTE.unsigned_abs(), -3 * HOUR), []);
     stage.sweep_each_minute(0..600);
     stage.lose_hints(65..100);
     stage.set_clocks(70, -2 * HOUR);
@@ -403,8 +402,7 @@ fn what_began_a_moment_before_its_machine_died_is_taken_over_though_its_clock_wa
 
 /// One machine with a job that runs in an hour, and the hint of it: whoever is called first dies with the run.
 fn of_an_hour_on_for_who_dies() -> (Stage, Hint) {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    let stage = Stage::on(alone, Wish::once(HOUR), [dies_after("first", "put_run")]);
+    let stage = Stage::on(alone(), Wish::once(HOUR), [dies_after("first", "put_run")]);
     stage.create(0, "creator");
     stage.play_to(10);
     let hint = stage.hint(HOUR);
@@ -419,12 +417,11 @@ fn of_an_hour_on_for_who_dies() -> (Stage, Hint) {
 /// Removed (`recalls-a-run-that-is-to-come`): of a run whose instant is to come nothing is called back. It was tried again two hours later.
 #[test]
 fn what_a_clock_put_by_that_was_ahead_keeps_nobody_waiting_when_it_is_right() {
-    let alone = Setting { exclusive_store: true, ..Setting::plain() };
     let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: Some(30) };
     let tried_again = Wish { retries: 1, retry_after: 600, catch_up, ..Wish::every(600, 600) };
     for wish in [Wish::every(20, 40).a_minute("bank", 6), Wish { catch_up, ..Wish::every(60, 60) }, tried_again] {
         let (told, fails) = (format!("{:?}", wish.plan), wish.retries > 0);
-        let stage = Stage::on(alone.clone(), wish, []);
+        let stage = Stage::on(alone(), wish, []);
         stage.create(0, "creator");
         stage.let_fail(95, fails);
         stage.let_fail(195, false);
