@@ -38,6 +38,7 @@ macro_rules! store_facts {
                 a_page_before_the_window_is_empty,
                 no_tenant_sees_what_is_anothers,
                 all_jobs_and_runs_of_everybody_are_gone_through_in_parts,
+                a_sample_of_a_list_costs_so_many_looks,
             }
             remains::{
                 all_that_lies_under_a_tenant_is_found_and_erased_and_nothing_of_another,
@@ -49,6 +50,7 @@ macro_rules! store_facts {
                 more_runs_than_a_store_reads_at_once_are_one_page,
                 a_window_of_all_runs_holds_its_start_and_not_its_end,
                 a_page_of_all_runs_before_the_window_is_empty,
+                a_page_says_where_the_next_begins_and_the_last_that_none_does,
                 a_tenants_runs_are_listed_for_nobody_else,
                 a_run_is_listed_once_as_it_is_now,
                 what_was_never_written_is_not_listed,

@@ -152,15 +152,20 @@ mod agreement {
 
 /// What the host asks of the embedded store beyond the port.
 mod host {
+    use std::collections::BTreeMap;
     use std::time::Duration;
 
     use minutehand_domain::Moment;
+    use minutehand_domain::body::Json;
     use minutehand_domain::head::Head;
-    use minutehand_domain::id::RunKey;
+    use minutehand_domain::health::day::Day;
+    use minutehand_domain::id::{RunKey, Tenant};
+    use minutehand_domain::quota::{Limits, Quota};
     use minutehand_domain::run::Run;
+    use minutehand_domain::signing::SigningSecrets;
     use minutehand_io::Fault;
     use minutehand_io::store::embedded::{Codec, Embedded, Engine, FileStore, MemoryStore};
-    use minutehand_io::store::{Across, Deleted, Guard, Store, Updated};
+    use minutehand_io::store::{Across, Deleted, Guard, KeptBody, Part, Store, Updated};
     use minutehand_tests::conformance::items::slot::{Slot, Take};
     use minutehand_tests::conformance::items::{edge, take};
     use minutehand_tests::conformance::world::{
@@ -302,17 +307,82 @@ mod host {
         let heads = ours.list::<Head>(&tenant(), (), None, 2).await.unwrap();
         let more = ours.list::<Head>(&tenant(), (), Some(job_id(3)), 2).await.unwrap();
         let timers = ours.timers(bucket, None, Moment::END, 10).await.unwrap();
-        let across = ours.runs_across(&tenant(), Across::All, at(0)..at(600), None, 3).await.unwrap().unwrap();
+        let across = async |before| {
+            let page = ours.runs_across(&tenant(), Across::All, at(0)..at(600), before, 3).await.unwrap().unwrap();
+            (page.runs, page.next.map(|next| next.job))
+        };
+        let newest = across(None).await;
+        let oldest = across(Some(run(4, 60).key)).await;
 
         assert_eq!((heads.items, heads.unreadable.len()), (vec![head(1), head(3)], 1));
         assert_eq!((more.items, more.unreadable.len()), (vec![head(5)], 2));
         assert_eq!((timers.items.len(), timers.unreadable.len()), (3, 3));
-        assert_eq!(across, [5, 3, 1].map(|number| run(number, 60)));
+        assert_eq!(newest, (vec![run(5, 60)], Some(job_id(4))), "three were looked at");
+        assert_eq!(oldest, ([3, 1].map(|number| run(number, 60)).to_vec(), Some(job_id(1))));
         assert_eq!(ours.first_timer(), Ok(Some(at(61))));
         assert_eq!((ours.meter().later, ours.meter().corrupt), (1 + 2 + 3 + 3, 0));
         let found = ours.get::<Run>(&tenant(), run(2, 60).key).await;
         assert!(matches!(found, Err(Fault::Later { .. })), "{found:?}");
         assert_eq!(later.list::<Head>(&tenant(), (), None, 10).await.unwrap().items.len(), 6, "it reads both");
+    }
+
+    /// Of each table that has items or timers, and more of one than a page holds.
+    ///
+    /// Removed: `unreadable_from` looks at the first table only. The signing secret and what lies behind it were in no list.
+    #[tokio::test]
+    async fn a_walk_through_all_there_is_names_whatever_cannot_be_read() {
+        let ours = MemoryStore::in_memory();
+        let (deployment, quota) = (Tenant::deployment(), Quota::new(tenant(), Limits::default()));
+        for number in 0..2500_u32 {
+            let of = Tenant::new(&format!("tenant-{number}")).unwrap();
+            assert!(ours.put(&deployment, of, &quota, Guard::Absent).await.unwrap().is_written());
+        }
+        let (corrupt, later) = (ours.seen_through(Codec::Damaging), ours.seen_through(Codec::Later));
+        let mut written = Vec::new();
+        for (store, name) in [(&corrupt, "first"), (&later, "second")] {
+            let tenant = Tenant::new(name).unwrap();
+            assert!(store.put(&deployment, tenant.clone(), &quota, Guard::Absent).await.unwrap().is_written());
+            let secrets = SigningSecrets::new([7; 32], at(0));
+            assert!(store.put(&tenant, (), &secrets, Guard::Absent).await.unwrap().is_written());
+            let (body, job) = (KeptBody { json: Json::of(&1.into()) }, job_id(1));
+            assert!(store.put(&tenant, (job, body.json.digest()), &body, Guard::Absent).await.unwrap().is_written());
+            let day = Day { hours: BTreeMap::new(), until: at(0) };
+            assert!(store.put(&tenant, job, &day, Guard::Absent).await.unwrap().is_written());
+            assert!(store.put(&tenant, run(1, 60).key, &run(1, 60), Guard::Absent).await.unwrap().is_written());
+            store.put_timer(&timer(name.len().try_into().unwrap(), 60)).await.unwrap();
+            written.extend(["documents", "documents", "bodies", "items", "runs", "timers"]);
+        }
+
+        let (mut found, mut behind) = (Vec::new(), None);
+        loop {
+            let page = ours.everything(Part { number: 0, of: 1 }, behind).await.unwrap();
+            found.extend(page.unreadable.into_iter().map(|left| left.key.split(':').next().unwrap().to_owned()));
+            behind = page.next;
+            if behind.is_none() {
+                break;
+            }
+        }
+
+        found.sort_unstable();
+        written.sort_unstable();
+        assert_eq!(found, written);
+    }
+
+    /// Removed: a fault of one item is handed on as it is. No log said where it lies, and no counter that it is there.
+    #[tokio::test]
+    async fn what_is_read_alone_and_cannot_be_is_counted() {
+        let ours = MemoryStore::in_memory();
+        let written = ours
+            .seen_through(Codec::Damaging)
+            .put(&tenant(), (), &SigningSecrets::new([7; 32], at(0)), Guard::Absent)
+            .await
+            .unwrap();
+        assert!(written.is_written());
+
+        let found = ours.get::<SigningSecrets>(&tenant(), ()).await;
+
+        assert!(matches!(found, Err(Fault::Unreadable { .. })), "{found:?}");
+        assert_eq!(ours.meter().corrupt, 1);
     }
 
     #[tokio::test]

@@ -3,21 +3,21 @@
 //! the jobs are the least number there is, and the answer says so.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::head::Head;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::run::Run;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Across, Store as _};
+use minutehand_io::store::{Across, RunsPage, Store as _};
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::lookup::jobs_of;
+use minutehand_protocol::lookup::{if_readable, knowing};
 use minutehand_wire::{Instant, JobStatus, LagView, RunStatus, StatsQuery, StatsView, Word};
 
 use crate::app_state::AppState;
@@ -36,13 +36,16 @@ pub(crate) async fn stats<D: Ports>(
     let minutes = params.checked()?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let window = now - Duration::from_secs(60 * minutes as u64)..now + pace::SKEW;
-    let (runs, all_runs) = recent(ports, caller.tenant(), window.clone()).await?;
+    // None where this deployment keeps no list of them.
+    let page = ports.store().runs_across(caller.tenant(), Across::All, window.clone(), None, PAGE).await?;
+    let all_runs = page.as_ref().is_some_and(|page| page.next.is_none());
+    let RunsPage { runs, next } = page.unwrap_or_default();
     let (jobs, all_jobs) = by_status(ports, caller.tenant(), now).await?;
     let mut counts = BTreeMap::new();
     for run in &runs {
         *counts.entry(RunStatus::of(run, now)).or_default() += 1;
     }
-    let from = runs.last().filter(|_| !all_runs).map_or(window.start, |oldest| oldest.key.at);
+    let from = next.map_or(window.start, |oldest| oldest.at);
     #[expect(clippy::cast_precision_loss, reason = "a page of runs is few")]
     let runs_per_minute = runs.len() as f64 * 60.0 / now.since(from).max(LEAST_SPAN).as_secs_f64();
     let (from, to, lag_ms) = (Instant(from), Instant(now), lag_of(&runs));
@@ -50,31 +53,20 @@ pub(crate) async fn stats<D: Ports>(
     Ok(Json(StatsView { from, to, runs: counts, runs_per_minute, lag_ms, jobs, complete }).into_response())
 }
 
-/// The newest runs of a window, newest first, and whether these are all.
-async fn recent<D: Ports>(ports: &D, tenant: &Tenant, window: Range<Moment>) -> Result<(Vec<Run>, bool), Fault> {
-    let page = ports.store().runs_across(tenant, Across::All, window, None, PAGE).await?;
-    // None where this deployment keeps no list of them.
-    Ok(page.map_or_else(
-        || (Vec::new(), false),
-        |runs| {
-            let are_all = runs.len() < PAGE;
-            (runs, are_all)
-        },
-    ))
-}
-
-/// The first jobs by their status, and whether these are all.
+/// Some jobs by their status, and whether these are all.
 async fn by_status<D: Ports>(
     ports: &D,
     tenant: &Tenant,
     now: Moment,
 ) -> Result<(BTreeMap<Word<JobStatus>, usize>, bool), Fault> {
-    let page = jobs_of(ports, tenant, None, PAGE).await?;
+    let page = ports.store().sample::<Head>(tenant, (), PAGE).await?;
     let mut counts = BTreeMap::new();
-    for job in &page {
-        *counts.entry(JobStatus::of(job, now)).or_default() += 1;
+    for job in page.items.into_iter().filter_map(Head::into_job) {
+        if let Some(job) = if_readable(knowing(ports, job).await.map(Some))? {
+            *counts.entry(JobStatus::of(&job, now)).or_default() += 1;
+        }
     }
-    Ok((counts, page.len() < PAGE))
+    Ok((counts, !page.more))
 }
 
 fn lag_of(runs: &[Run]) -> Option<LagView> {

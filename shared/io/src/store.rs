@@ -72,9 +72,18 @@ pub trait Store: Send + Sync + 'static {
         past: Option<T::Key>,
         limit: usize,
     ) -> impl Future<Output = Result<Page<T>, Fault>> + Send;
+    /// What of some of them can be read and counts, of about so many that are looked at, in no order: for who asks how many there are, and pays
+    /// for no more, whatever lies there.
+    fn sample<T: Listed>(
+        &self,
+        tenant: &Tenant,
+        within: T::Within,
+        looks: usize,
+    ) -> impl Future<Output = Result<Page<T>, Fault>> + Send;
 
     /// The runs of all of a tenant's jobs whose instant lies in `window`, newest first (by instant, then by key), before
-    /// `before`. It may lag a moment behind the writes. None where this deployment keeps no such list.
+    /// `before`: of so many that are listed there those that can be read. It may lag a moment behind the writes. None where this deployment
+    /// keeps no such list.
     fn runs_across(
         &self,
         tenant: &Tenant,
@@ -82,7 +91,7 @@ pub trait Store: Send + Sync + 'static {
         window: Range<Moment>,
         before: Option<RunKey>,
         limit: usize,
-    ) -> impl Future<Output = Result<Option<Vec<Run>>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Option<RunsPage>, Fault>> + Send;
 
     /// The instant of the oldest of everybody's dead letters. It may lag a moment behind the writes.
     fn oldest_letter(&self) -> impl Future<Output = Result<Option<Moment>, Fault>> + Send;
@@ -182,6 +191,14 @@ pub struct Remains {
 /// Where something lies, as the store says it to itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remain(pub(crate) String);
+
+/// Some of a list of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunsPage {
+    pub runs: Vec<Run>,
+    /// Before what the next page begins; none at the end.
+    pub next: Option<RunKey>,
+}
 
 /// Which runs of a tenant a list is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

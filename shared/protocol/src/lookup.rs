@@ -175,7 +175,7 @@ pub async fn lying_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Lying
 }
 
 /// What is there, where it can be read: what is wrong with one item stops nothing that is only named beside it.
-pub(crate) fn if_readable<T>(read: Result<Option<T>, Fault>) -> Result<Option<T>, Fault> {
+pub fn if_readable<T>(read: Result<Option<T>, Fault>) -> Result<Option<T>, Fault> {
     match read {
         Err(fault) if fault.is_of_an_item() => Ok(None),
         read => read,

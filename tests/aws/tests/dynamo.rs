@@ -55,7 +55,9 @@ mod far_away {
     use minutehand_domain::timer::{Obligation, Timer, TimerKey};
     use minutehand_io::Fault;
     use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Table};
-    use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Everything, Guard, Part, Put, Store, Updated};
+    use minutehand_io::store::{
+        Across, Bucket, Cursor, Deleted, Everything, Guard, Part, Put, RunsPage, Store, Updated,
+    };
     use minutehand_tests::conformance::items::slot::Take;
     use minutehand_tests::conformance::items::{edge, take};
     use minutehand_tests::conformance::lists::put_run;
@@ -258,7 +260,9 @@ mod far_away {
         let store = dynamo.store(Listing::Off);
         put_run(&store, &run(1, 60)).await;
         put_run(&store, &failed(run(2, 60))).await;
-        let across = async |which| store.runs_across(&tenant(), which, at(0)..at(600), None, 10).await;
+        let across = async |which| {
+            store.runs_across(&tenant(), which, at(0)..at(600), None, 10).await.map(|page| page.map(|page| page.runs))
+        };
 
         assert_eq!(across(Across::All).await, Ok(None));
         assert_eq!(across(Across::NeedingAttention).await, Ok(Some(vec![failed(run(2, 60))])));
@@ -271,8 +275,8 @@ mod far_away {
         put_run(&store, &failed(run(1, 60))).await;
 
         for which in [Across::All, Across::NeedingAttention] {
-            let runs = store.runs_across(&tenant(), which, at(0)..at(600), None, 10).await;
-            assert_eq!(runs, Ok(Some(vec![failed(run(1, 60))])), "{which:?}");
+            let page = store.runs_across(&tenant(), which, at(0)..at(600), None, 10).await;
+            assert_eq!(page, Ok(Some(RunsPage { runs: vec![failed(run(1, 60))], next: None })), "{which:?}");
         }
 
         for asked in between.asked() {
@@ -323,18 +327,23 @@ mod far_away {
         assert_eq!(keys_of(&store, 10).await, Ok(vec![run(1, 60).key]), "and then they are not");
     }
 
-    /// Nothing is deleted from the state today; a retention will.
     #[tokio::test]
-    async fn a_run_that_is_listed_and_gone_leaves_no_gap_in_its_page() {
+    async fn behind_runs_that_are_listed_and_gone_the_list_goes_on() {
         let (store, between, _dynamo) = far_with(Listing::ByHour).await;
         for number in 1..=7 {
             put_run(&store, &run(number, 60)).await;
         }
         between.trouble("BatchGetItem", Trouble::FindsOnly(1));
 
-        let found = keys_of(&store, 3).await;
+        let across = async |before| {
+            let page = store.runs_across(&tenant(), Across::All, at(0)..at(600), before, 3).await.unwrap().unwrap();
+            (page.runs.into_iter().map(|run| run.key).collect::<Vec<_>>(), page.next)
+        };
+        let key = |number| run(number, 60).key;
 
-        assert_eq!(found, Ok([7, 4, 3].map(|number| run(number, 60).key).to_vec()));
+        assert_eq!(across(None).await, (vec![key(7)], Some(key(5))));
+        assert_eq!(across(Some(key(5))).await, ([4, 3, 2].map(key).to_vec(), Some(key(2))));
+        assert_eq!(across(Some(key(2))).await, (vec![key(1)], None));
     }
 
     /// Tried: with only the first page taken, at most two of each partition are found.
@@ -461,11 +470,12 @@ mod far_away {
         let updated = store.update(&tenant(), "billing".to_owned(), &take(2, 9)).await;
 
         assert_eq!((heads.items.len(), heads.unreadable.len()), (2, 2));
-        assert_eq!(across.len(), 2);
+        assert_eq!((across.runs.len(), across.next), (2, None));
         assert_eq!((timers.items.len(), timers.unreadable.len()), (2, 2));
         assert_eq!((store.later(), store.corrupt()), (2 + 2 + 2, 0));
         let unreadable = store.get::<Run>(&tenant(), run(1, 60).key).await;
         assert!(matches!(unreadable, Err(Fault::Later { .. })), "{unreadable:?}");
+        assert_eq!(store.later(), 2 + 2 + 2 + 1, "what is read alone is counted as well");
         assert!(matches!(updated, Err(Fault::Later { .. })), "{updated:?}");
         assert_eq!(holders_of_the_slot(&dynamo).await, [edge(1)], "what is not known is not changed");
     }
@@ -487,23 +497,66 @@ mod far_away {
         pages
     }
 
-    /// Tried: with a walk that ends with the state, none of the timers is found; with one that takes whatever lies among them for a timer, the cursor is.
+    /// Tried: with a walk that ends with the state, none of the timers is found; with one that takes whatever lies among them for a timer, the cursor is;
+    /// with one that looks at jobs and runs only, the slot is not.
     #[tokio::test]
-    async fn a_repair_goes_through_the_timers_as_well_and_finds_those_that_cannot_be_read() {
+    async fn a_repair_goes_through_both_tables_and_finds_whatever_cannot_be_read() {
         let dynamo = Dynamo::start().await;
         let store = dynamo.store(Listing::ByHour);
         for number in 1..=4 {
             store.put_timer(&timer(1, 60 + number)).await.unwrap();
         }
-        raise_some_shapes(&dynamo, &tables().timers).await;
+        put_run(&store, &run(1, 60)).await;
+        assert!(write_head(&store, &head(2), Guard::Absent).await.unwrap().is_written());
+        assert!(matches!(store.update(&tenant(), "billing".to_owned(), &take(1, 9)).await, Ok(Updated::Done(_))));
+        for table in [tables().state, tables().timers] {
+            raise_some_shapes(&dynamo, &table).await;
+        }
         let put = store.put(&Tenant::deployment(), 3, &Cursor::starting_at(1), Guard::Absent).await.unwrap();
         assert!(put.is_written());
 
         let pages = all_pages(&store, 3).await;
         let found: Vec<_> = pages.into_iter().flat_map(|page| page.unreadable).collect();
 
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found.iter().all(|left| left.timer.is_some()), "{found:?}");
+        let (timers, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|left| left.timer.is_some());
+        assert_eq!(timers.len(), 2, "{timers:?}");
+        let mut others: Vec<_> = others.into_iter().map(|left| left.key).collect();
+        others.sort_unstable();
+        assert!(matches!(&others[..], [run, slot] if run.contains(" run#") && slot.contains("#slot ")), "{others:?}");
+    }
+
+    /// Tried: with a survey that ends with its first page, two of the timers are found; with a walk that does, one of those that cannot be read.
+    #[tokio::test]
+    async fn what_goes_through_all_timers_goes_on_behind_a_page() {
+        let (store, between, dynamo) = far().await;
+        for number in 1..=4 {
+            store.put_timer(&timer(1, 60 + number)).await.unwrap();
+            store.put_timer(&timer(2, 120 * number)).await.unwrap();
+        }
+        raise_some_shapes(&dynamo, &tables().timers).await;
+        (0..20).for_each(|_| between.trouble("Scan", Trouble::ShortPages));
+
+        let (mut first, mut timers, mut pages, mut behind) = (BTreeMap::new(), 0, 0, None);
+        loop {
+            let found = store.survey(Part { number: 0, of: 1 }, behind.take()).await.unwrap();
+            for (shard, minute) in found.first {
+                let earliest = first.entry(shard).or_insert(minute);
+                *earliest = minute.min(*earliest);
+            }
+            (timers, pages, behind) = (timers + found.timers, pages + 1, found.next);
+            if behind.is_none() {
+                break;
+            }
+        }
+        let unreadable = all_pages(&store, 1).await.into_iter().flat_map(|page| page.unreadable).count();
+
+        let minutes = [(1, 60), (2, 120)].map(|(job, due)| {
+            let key = timer(job, due).key;
+            (key.obligation.shard(store.shards()), key.minute())
+        });
+        assert_eq!((first, timers), (BTreeMap::from(minutes), 8));
+        assert!(pages > 3, "{pages}");
+        assert_eq!(unreadable, 2);
     }
 
     /// It prints what a repair's look at a thousand jobs costs; it grows as they do.
@@ -618,7 +671,7 @@ mod far_away {
 
     async fn keys_of(store: &DynamoStore, limit: usize) -> Result<Vec<RunKey>, Fault> {
         let runs = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, limit).await?;
-        Ok(runs.expect("it keeps a list").into_iter().map(|run| run.key).collect())
+        Ok(runs.expect("it keeps a list").runs.into_iter().map(|run| run.key).collect())
     }
 
     fn count(between: &Between, operation: &str) -> usize {

@@ -12,7 +12,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::job::{Definition, Job};
 use minutehand_domain::lane::Lane;
-use minutehand_domain::run::{Claimant, Run};
+use minutehand_domain::run::Claimant;
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::survey::Found;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
@@ -28,8 +28,8 @@ use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::Partition;
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{
-    Across, Bucket, Cursor, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Remain, Remains, Seen,
-    Store, Updated, Version,
+    Across, Bucket, Cursor, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Remain, Remains,
+    RunsPage, Seen, Store, Updated, Version,
 };
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::NoVault;
@@ -407,6 +407,10 @@ impl Store for Aws {
         self.inside.state.list::<T>(tenant, within, past, limit).await
     }
 
+    async fn sample<T: Listed>(&self, tenant: &Tenant, within: T::Within, looks: usize) -> Result<Page<T>, Fault> {
+        self.list::<T>(tenant, within, None, looks).await
+    }
+
     async fn runs_across(
         &self,
         _tenant: &Tenant,
@@ -414,7 +418,7 @@ impl Store for Aws {
         _window: Range<Moment>,
         _before: Option<RunKey>,
         _limit: usize,
-    ) -> Result<Option<Vec<Run>>, Fault> {
+    ) -> Result<Option<RunsPage>, Fault> {
         Ok(None)
     }
 

@@ -33,7 +33,7 @@ use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{
     Across, Bucket, Cursor, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Remain,
-    Remains, Seen, Store, Updated, Version,
+    Remains, RunsPage, Seen, Store, Updated, Version,
 };
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::vault::key_file::KeyFile;
@@ -584,6 +584,10 @@ impl Store for Port {
         self.pass(call_of::<T>(Verb::List), place, list).await
     }
 
+    async fn sample<T: Listed>(&self, tenant: &Tenant, within: T::Within, looks: usize) -> Result<Page<T>, Fault> {
+        self.pass(call_of::<T>(Verb::List), EVERYWHERE, self.store().sample::<T>(tenant, within, looks)).await
+    }
+
     async fn runs_across(
         &self,
         tenant: &Tenant,
@@ -591,7 +595,7 @@ impl Store for Port {
         window: Range<Moment>,
         before: Option<RunKey>,
         limit: usize,
-    ) -> Result<Option<Vec<Run>>, Fault> {
+    ) -> Result<Option<RunsPage>, Fault> {
         let listing = self.store().runs_across(tenant, which, window, before, limit);
         self.pass("runs_across", EVERYWHERE, listing).await
     }

@@ -103,11 +103,32 @@ pub async fn a_page_of_all_runs_before_the_window_is_empty<S: Store>(store: Arc<
     assert_eq!(before(run(0, 900).key).await, [run(2, 120).key, run(1, 120).key], "newer than the window");
 }
 
+pub async fn a_page_says_where_the_next_begins_and_the_last_that_none_does<S: Store>(store: Arc<S>) {
+    let keys = newest_first((1..=7).map(|job| run(job, 60).key).collect());
+    for key in &keys {
+        put_run(&*store, &run_of(&tenant(), *key)).await;
+    }
+    for limit in [1, 3, 7, 8] {
+        let (mut found, mut before, mut pages) = (Vec::new(), None, 0);
+        loop {
+            let page = store.runs_across(&tenant(), Across::All, at(0)..at(600), before, limit).await.unwrap();
+            let page = page.expect("it keeps a list");
+            found.extend(page.runs.into_iter().map(|run| run.key));
+            (before, pages) = (page.next, pages + 1);
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!((found, pages), (keys.clone(), 7 / limit + 1), "pages of {limit}");
+    }
+}
+
 /// The second tenant's name begins with the first one's.
 pub async fn a_tenants_runs_are_listed_for_nobody_else<S: Store>(store: Arc<S>) {
     let (ours, theirs) = (named("acme"), named("acme-2"));
     let list = async |tenant: &Tenant, which| {
-        let runs = store.runs_across(tenant, which, at(0)..at(600), None, 10).await.unwrap().expect("it keeps a list");
+        let runs =
+            store.runs_across(tenant, which, at(0)..at(600), None, 10).await.unwrap().expect("it keeps a list").runs;
         runs.into_iter().map(|run| run.tenant).collect::<Vec<_>>()
     };
     put_run(&*store, &failed(run_of(&theirs, run(1, 60).key))).await;
@@ -130,7 +151,7 @@ pub async fn a_run_is_listed_once_as_it_is_now<S: Store>(store: Arc<S>) {
 
     let runs = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, 10).await.unwrap();
 
-    assert_eq!(runs, Some(vec![Run { fence: 3, ..run(1, 60) }]));
+    assert_eq!(runs.expect("it keeps a list").runs, [Run { fence: 3, ..run(1, 60) }]);
 }
 
 pub async fn what_was_never_written_is_not_listed<S: Store>(store: Arc<S>) {
@@ -161,7 +182,7 @@ pub async fn what_failed_is_listed_with_all_that_timed_out<S: Store>(store: Arc<
     assert!(write_run(&*store, &failed(run(3, 70)), Guard::Seen(seen)).await.unwrap().is_written());
     let failures = async |window: Range<Moment>, before| {
         let runs = store.runs_across(&tenant(), Across::Failed, window, before, 100).await.unwrap();
-        let mut runs = runs.expect("every store lists what failed");
+        let mut runs = runs.expect("every store lists what failed").runs;
         runs.retain(|run| matches!(run.state, State::Failed { .. } | State::TimedOut { .. }));
         runs.into_iter().map(|run| run.key).collect::<Vec<_>>()
     };
@@ -188,7 +209,7 @@ pub async fn what_was_tried_again_or_dismissed_needs_no_attention<S: Store>(stor
     }
     let listed = async |which, before: Option<RunKey>| {
         let runs = store.runs_across(&tenant(), which, at(0)..at(9 * HOUR), before, 100).await.unwrap();
-        runs.expect("every store lists what failed")
+        runs.expect("every store lists what failed").runs
     };
     let letters = async |before| {
         let runs = listed(Across::NeedingAttention, before).await.into_iter().filter(Run::is_dead_letter);
@@ -247,5 +268,5 @@ fn newest_first(mut keys: Vec<RunKey>) -> Vec<RunKey> {
 
 async fn all<S: Store>(store: &S, window: Range<Moment>, before: Option<RunKey>, limit: usize) -> Vec<RunKey> {
     let runs = store.runs_across(&tenant(), Across::All, window, before, limit).await.unwrap();
-    runs.expect("this one keeps a list").into_iter().map(|run| run.key).collect()
+    runs.expect("this one keeps a list").runs.into_iter().map(|run| run.key).collect()
 }

@@ -200,7 +200,7 @@ impl<'a, S: Store, W: Sweeper> Asked<'a, S, W> {
             Ask::Failures(tenant, window, before) => {
                 let window = at(window.start)..at(window.end);
                 let listed = store.runs_across(&tenant, Across::Failed, window, before, usize::MAX).await;
-                format!("{:?}", listed.map(|runs| runs.map(only_failures)))
+                format!("{:?}", listed.map(|page| page.map(|page| only_failures(page.runs))))
             }
             Ask::PutAttempt(tenant, run, number) => {
                 format!("{:?}", write_attempt(store, &tenant, run, &attempt(number)).await)

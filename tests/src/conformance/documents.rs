@@ -11,7 +11,7 @@ use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::secret::{Label, Sealed, Secret};
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_io::store::item::Listed;
-use minutehand_io::store::{Across, Guard, Put, Seen, Store, Version};
+use minutehand_io::store::{Across, Guard, Put, RunsPage, Seen, Store, Version};
 
 use super::lists::{put_head, put_run};
 use super::world::{
@@ -89,7 +89,7 @@ pub async fn documents_are_neither_jobs_nor_runs<S: Store>(store: Arc<S>) {
     assert_eq!(jobs(&*store, &tenant(), None, 10).await.unwrap(), []);
     assert_eq!(runs_of(&*store, &tenant(), job_id(1), at(0)..at(600), None, 10).await.unwrap(), []);
     let across = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, 10).await.unwrap();
-    assert_eq!(across, Some(Vec::new()));
+    assert_eq!(across, Some(RunsPage::default()));
 
     put_head(&*store, &head(1)).await;
     put_run(&*store, &run(1, 60)).await;

@@ -12,7 +12,7 @@ use minutehand_domain::limits::PAGE;
 use minutehand_domain::run::Run;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Across, RunsOf, Store as _};
+use minutehand_io::store::{Across, RunsOf, RunsPage, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
 use minutehand_wire::{Instant, Page, RunStatus, RunView, RunsAcrossQuery, RunsQuery};
@@ -29,8 +29,8 @@ use crate::workflow_runs::OfWorkflows;
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
 /// Runs that one filtered request reads at most; its page may then hold fewer runs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
-/// What is read at once where letters are looked for, at least.
-const LEAST_LETTERS: usize = 50;
+/// What is read at once, at least.
+const LEAST: usize = 50;
 /// Hours that one request reads at most, since the index is by the hour: after three empty days the client continues with
 /// the cursor.
 const HOURS: usize = 72;
@@ -126,9 +126,11 @@ impl Query<'_> {
         let mut search = Search::new(self, position);
         while search.goes_on() {
             let Position { window, before } = search.position.clone();
-            let read = ports.store().list::<Run>(self.tenant, RunsOf { job, window }, before, search.at_once()).await?;
-            self.learn(ports, &read.items).await?;
-            search.take(read.items, None);
+            let at_once = search.at_once();
+            let runs = ports.store().list::<Run>(self.tenant, RunsOf { job, window }, before, at_once).await?.items;
+            let next = runs.last().filter(|_| runs.len() == at_once).map(|last| last.key);
+            self.learn(ports, &runs).await?;
+            search.take(RunsPage { runs, next }, at_once, None);
         }
         Ok(search.found())
     }
@@ -150,10 +152,11 @@ impl Query<'_> {
                 Across::All => window.start.max(begin_of_hour(window.end.just_before()))..window.end,
             };
             let begins = slice.start;
-            let read = ports.store().runs_across(self.tenant, which, slice, before, search.at_once()).await?;
+            let at_once = search.at_once();
+            let read = ports.store().runs_across(self.tenant, which, slice, before, at_once).await?;
             let Some(read) = read else { return Ok(None) };
-            self.learn(ports, &read).await?;
-            search.take(read, Some(begins));
+            self.learn(ports, &read.runs).await?;
+            search.take(read, at_once, Some(begins));
             hours += 1;
         }
         Ok(Some(search.found()))
@@ -219,16 +222,14 @@ impl<'a> Search<'a> {
         if self.query.is_filtered() {
             return PAGE;
         }
-        let left = self.query.limit + 1 - self.runs.len();
-        // A store may list more than letters.
-        if self.query.letters.is_some() { left.max(LEAST_LETTERS) } else { left }
+        // A store may list more than letters, and some of any list may be gone, or be another release's.
+        (self.query.limit + 1 - self.runs.len()).max(LEAST)
     }
 
-    /// Takes in the runs read from the slice that begins at `slice_from`, or from the whole window.
-    fn take(&mut self, read: Vec<Run>, slice_from: Option<Moment>) {
-        let all_there_was = read.len() < self.at_once();
-        for run in read {
-            self.looked += 1;
+    /// Takes in what so many looks found of the slice that begins at `slice_from`, or of the whole window.
+    fn take(&mut self, read: RunsPage, looks: usize, slice_from: Option<Moment>) {
+        self.looked += if read.next.is_some() { looks } else { read.runs.len() };
+        for run in read.runs {
             let key = run.key;
             if self.query.wants(&run) {
                 if self.runs.len() == self.query.limit {
@@ -239,7 +240,9 @@ impl<'a> Search<'a> {
             }
             self.position.before = Some(key);
         }
-        if all_there_was {
+        if read.next.is_some() {
+            self.position.before = read.next;
+        } else {
             let begin = slice_from.unwrap_or(self.position.window.start);
             self.position.window.end = begin;
             self.at_the_end = begin <= self.position.window.start;

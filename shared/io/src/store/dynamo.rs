@@ -26,6 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aws_sdk_dynamodb::Client;
 use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
+use minutehand_domain::cursor::Cursor;
+use minutehand_domain::head::Head;
 use minutehand_domain::id::{RunKey, Tenant, base32};
 use minutehand_domain::run::Run;
 use minutehand_domain::survey::Found;
@@ -38,8 +40,8 @@ use self::conditions::{
 use self::items::{
     Attributes, SORT, VERSION, WRITE, attributes_of, number, said, seen, text, timer_attributes, timer_of,
 };
+use self::keys::Span;
 pub use self::keys::{Index, Resource, Table};
-use self::keys::{Kept, Span};
 use self::meter::Meter;
 pub use self::meter::{Operation, Spent};
 use self::open_requests::OpenRequests;
@@ -47,10 +49,11 @@ use self::remains::Walk;
 use self::requests::{Changed, Written};
 pub use self::stream::{Image, run_in};
 use super::item::{Indexed, Item, Listed, Stored as _};
+use super::items::{OfKind, of_kind, unknown};
 use super::update::{self, Update};
 use super::{
     Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Remain, Remains,
-    Seen, Store, Unreadable, Updated, Version,
+    RunsPage, Seen, Store, Unreadable, Updated, Version,
 };
 use crate::Fault;
 use crate::chance::{Chance as _, SystemChance};
@@ -175,8 +178,7 @@ impl DynamoStore {
     }
 
     fn readable<T: Item>(&self, item: Attributes) -> Result<Option<T>, Fault> {
-        let at = |name| said(&item, name).cloned().unwrap_or_default();
-        let (partition, sort) = (at(items::PARTITION), at(SORT));
+        let (partition, sort) = place_of(&item);
         match seen::<T>(item) {
             Ok(seen) => Ok(Some(seen.item)),
             Err(why) if why.is_of_an_item() => {
@@ -195,19 +197,21 @@ impl DynamoStore {
         Unreadable { key: format!("{partition} {sort}"), timer: keys::timer_of(sort), why }
     }
 
+    /// Of the timers, and of what lies beside them. The cursors are asked for one by one.
     async fn unreadable_timers(&self, part: TablePart, place: &str) -> Result<Everything, Fault> {
         let behind = Some(place.to_owned()).filter(|place| !place.is_empty());
         let (items, next) = self.scan(Table::Timers, part, behind, None).await?;
         let mut page = Everything { next: next.map(|next| format!("{AT_TIMERS}{next}")), ..Everything::default() };
         for item in items {
-            let at = |name| said(&item, name).cloned().unwrap_or_default();
-            let (partition, sort) = (at(items::PARTITION), at(SORT));
-            if keys::bucket_of(&partition).is_none() {
-                continue; // a cursor, or how far a search has come
-            }
-            match timer_of(item) {
+            let (partition, sort) = place_of(&item);
+            let read = match keys::kind_beside_timers(&partition) {
+                _ if keys::bucket_of(&partition).is_some() => timer_of(item).map(drop),
+                Some(kind) if kind != Cursor::KIND => read_as(kind, item),
+                Some(_) | None => Ok(()),
+            };
+            match read {
                 Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(&partition, &sort, why)),
-                read => drop(read?),
+                read => read?,
             }
         }
         Ok(page)
@@ -237,13 +241,36 @@ impl DynamoStore {
     }
 }
 
+/// Under which keys it lies.
+fn place_of(item: &Attributes) -> (String, String) {
+    let at = |name| said(item, name).cloned().unwrap_or_default();
+    (at(items::PARTITION), at(SORT))
+}
+
+/// Whether it can be read as an item of this kind.
+fn read_as(kind: &str, item: Attributes) -> Result<(), Fault> {
+    of_kind(kind, Reading(item)).unwrap_or_else(|| Err(unknown(kind)))
+}
+
+struct Reading(Attributes);
+
+impl OfKind for Reading {
+    type Done = Result<(), Fault>;
+
+    fn of<T: Item>(self) -> Result<(), Fault> {
+        seen::<T>(self.0).map(drop)
+    }
+}
+
 impl Store for DynamoStore {
     fn shards(&self) -> u16 {
         SHARDS
     }
 
     async fn get<T: Item>(&self, tenant: &Tenant, key: T::Key) -> Result<Option<Seen<T>>, Fault> {
-        self.get_attributes(&keys::item::<T>(tenant, &key)).await?.map(seen).transpose()
+        let key = keys::item::<T>(tenant, &key);
+        let seen = self.get_attributes(&key).await?.map(seen).transpose();
+        seen.map_err(|why| if why.is_of_an_item() { self.left(&key.partition, &key.sort, why).why } else { why })
     }
 
     /// When an answer is lost the SDK writes again, and meets what it wrote itself: that is no conflict.
@@ -327,6 +354,27 @@ impl Store for DynamoStore {
         }
     }
 
+    async fn sample<T: Listed>(&self, tenant: &Tenant, within: T::Within, looks: usize) -> Result<Page<T>, Fault> {
+        let Some(span) = T::span(&within, None) else { return Ok(Page::default()) };
+        let (mut page, mut left, mut open) = (Page::default(), looks, keys::spans(tenant, T::KIND, &span));
+        // Where some hold more than others, those are read on.
+        while left >= open.len() && !open.is_empty() {
+            let share = left / open.len();
+            let parts = try_join_all(open.iter().map(|span| self.read_span::<T>(span, share))).await?;
+            let mut more = Vec::new();
+            for (part, span) in parts.into_iter().zip(open) {
+                left -= part.items.len() + part.unreadable.len();
+                more.extend(part.last.map(|last| span.past(last)));
+                let items = part.items.into_iter().map(|(sort, item)| item.numbered(keys::number_in(&sort)));
+                page.items.extend(items.filter(T::counts));
+                page.unreadable.extend(part.unreadable);
+            }
+            open = more;
+        }
+        page.more = !open.is_empty();
+        Ok(page)
+    }
+
     async fn runs_across(
         &self,
         tenant: &Tenant,
@@ -334,7 +382,7 @@ impl Store for DynamoStore {
         window: Range<Moment>,
         before: Option<RunKey>,
         limit: usize,
-    ) -> Result<Option<Vec<Run>>, Fault> {
+    ) -> Result<Option<RunsPage>, Fault> {
         if which == Across::All && self.listing == Listing::Off {
             return Ok(None);
         }
@@ -384,16 +432,15 @@ impl Store for DynamoStore {
         let (items, next) = self.scan(Table::State, part, behind, None).await?;
         let mut page = Everything { next: next.or_else(|| Some(AT_TIMERS.to_owned())), ..Everything::default() };
         for item in items {
-            let at = |name| said(&item, name).cloned().unwrap_or_default();
-            let (partition, sort, is_listed) = (at(items::PARTITION), at(SORT), item.contains_key(items::LETTER));
+            let ((partition, sort), is_listed) = (place_of(&item), item.contains_key(items::LETTER));
             let read = match keys::kind_of(&partition, &sort) {
-                Some(Kept::Head) => seen(item).map(|seen| page.heads.push(seen.item)),
-                Some(Kept::Run) => seen::<Run>(item).map(|Seen { item: run, .. }| {
+                Some(Head::KIND) => seen(item).map(|seen| page.heads.push(seen.item)),
+                Some(Run::KIND) => seen::<Run>(item).map(|Seen { item: run, .. }| {
                     let is_letter = run.index().is_some_and(Indexed::is_letter);
                     page.unlisted.extend((is_letter && !is_listed).then(|| (run.tenant.clone(), run.key)));
                     page.runs.push(run);
                 }),
-                None => Ok(()),
+                kind => read_as(kind.unwrap_or_default(), item),
             };
             match read {
                 Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(&partition, &sort, why)),

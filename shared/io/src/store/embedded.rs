@@ -9,6 +9,7 @@ mod engine;
 mod file;
 mod keys;
 mod memory;
+mod reading;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -28,8 +29,6 @@ use self::alarm::Alarm;
 pub use self::backup::{BackupError, Header};
 pub use self::codec::Codec;
 use self::codec::{Expiring, Stamp, stamp_of};
-#[cfg(test)]
-pub(super) use self::discarding::knows;
 pub use self::discarding::{Corrupt, NotDiscarded};
 pub use self::engine::Engine;
 use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
@@ -40,8 +39,8 @@ pub use self::memory::Memory;
 use super::item::{Item, Listed};
 use super::update::{self, Update};
 use super::{
-    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Remain, Remains, Seen, Store,
-    Unreadable, Updated, Version,
+    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Remain, Remains, RunsPage, Seen,
+    Store, Unreadable, Updated, Version,
 };
 use crate::Fault;
 
@@ -82,12 +81,14 @@ pub struct ExpiredPage {
     pub next: Option<Vec<u8>>,
 }
 
-/// Some of all tenants' items of one kind.
-struct Everybodys<T> {
-    items: Vec<T>,
+/// How a walk through all there is goes on: behind a key of a table, or with the table's first.
+type Onward = (Table, Option<Vec<u8>>);
+
+/// What a walk through some of a table came to.
+struct Walked {
+    items: usize,
     unreadable: Vec<Unreadable>,
-    /// Behind what the next page begins; none at the end.
-    next: Option<Vec<u8>>,
+    next: Option<Onward>,
 }
 
 /// What a store was asked for since it was opened. Counts of items, so that they mean the same on every machine.
@@ -167,37 +168,42 @@ impl<E: Engine> Embedded<E> {
         Ok(first)
     }
 
-    /// A page of every tenant's items of a kind that has a table of its own.
-    fn everybodys<T: Item>(&self, behind: Option<Vec<u8>>, limit: usize) -> Result<Everybodys<T>, Fault> {
-        let (mut found, mut walked) = (Everybodys { items: Vec::new(), unreadable: Vec::new(), next: None }, 0);
-        let Some((table, span)) = keys::everybodys(T::KIND, behind) else { return Ok(found) };
-        self.engine.walk(table, &span, |key, value| {
-            match self.codec.decode::<T>(value) {
-                Ok(seen) => found.items.push(seen.item),
-                Err(why) if why.is_of_an_item() => found.unreadable.push(self.left(table, key, why)),
-                Err(fault) => return Err(fault),
+    /// Hands up to so many of a table's items on, one after the other.
+    fn walk_some(
+        &self,
+        (table, behind): Onward,
+        most: usize,
+        mut read: impl FnMut(&[u8], &[u8]) -> Result<(), Fault>,
+    ) -> Result<Walked, Fault> {
+        let (mut items, mut unreadable, mut next) = (0, Vec::new(), table_behind(table).map(|table| (table, None)));
+        self.engine.walk(table, &keys::whole_behind(behind), |key, value| {
+            match read(key, value) {
+                Err(why) if why.is_of_an_item() => unreadable.push(self.left(table, key, why)),
+                read => read?,
             }
-            walked += 1;
-            if walked < limit {
+            items += 1;
+            if items < most {
                 return Ok(ControlFlow::Continue(()));
             }
-            found.next = Some(key.to_vec());
+            next = Some((table, Some(key.to_vec())));
             Ok(ControlFlow::Break(()))
         })?;
-        Ok(found)
+        Ok(Walked { items, unreadable, next })
     }
 
-    /// All timers that cannot be read.
-    fn unreadable_timers(&self) -> Result<Vec<Unreadable>, Fault> {
-        let mut unreadable = Vec::new();
-        self.engine.walk(Table::Timers, &keys::all_timers(), |key, value| {
-            match self.codec.decode_timer(value) {
-                Err(why) if why.is_of_an_item() => unreadable.push(self.left(Table::Timers, key, why)),
-                read => drop(read?),
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(unreadable)
+    /// What of a table and those behind it cannot be read.
+    fn unreadable_from(&self, begin: Onward) -> Result<Walked, Fault> {
+        let mut walked = Walked { items: 0, unreadable: Vec::new(), next: Some(begin) };
+        while walked.items < EVERYTHING_PAGE
+            && let Some((table, behind)) = walked.next.take()
+        {
+            let read = |key: &[u8], value: &[u8]| reading::read(self.codec, table, key, value).unwrap_or(Ok(()));
+            let more = self.walk_some((table, behind), EVERYTHING_PAGE - walked.items, read)?;
+            walked.items += more.items;
+            walked.unreadable.extend(more.unreadable);
+            walked.next = more.next;
+        }
+        Ok(walked)
     }
 
     /// Deletes what has expired at `now`, at most so many items, and says how many.
@@ -374,6 +380,11 @@ impl<E: Engine> Embedded<E> {
         Unreadable { key, timer, why }
     }
 
+    /// What is read alone is counted and named as well, where it cannot be.
+    fn named(&self, table: Table, key: &[u8], why: Fault) -> Fault {
+        if why.is_of_an_item() { self.left(table, key, why).why } else { why }
+    }
+
     /// Where it lies is where it stands: it may be the copy of what a later release wrote elsewhere.
     fn timer_at(&self, key: &[u8], value: &[u8]) -> Result<Timer, Fault> {
         let timer = self.codec.decode_timer(value)?;
@@ -506,7 +517,7 @@ impl<E: Engine> Store for Embedded<E> {
 
     async fn get<T: Item>(&self, tenant: &Tenant, key: T::Key) -> Result<Option<Seen<T>>, Fault> {
         let (table, key) = keys::item::<T>(tenant, &key);
-        self.read(table, &key, |bytes| self.codec.decode(bytes))
+        self.read(table, &key, |bytes| self.codec.decode(bytes)).map_err(|why| self.named(table, &key, why))
     }
 
     async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
@@ -568,6 +579,21 @@ impl<E: Engine> Store for Embedded<E> {
         self.page(table, &span, limit, counted)
     }
 
+    async fn sample<T: Listed>(&self, tenant: &Tenant, within: T::Within, looks: usize) -> Result<Page<T>, Fault> {
+        let Some(span) = T::span(&within, None) else { return Ok(Page::default()) };
+        let (table, span) = keys::span(tenant, T::KIND, &span);
+        let (mut page, entries) = (Page::default(), self.entries(table, &span, looks)?);
+        page.more = entries.len() == looks;
+        for (key, value) in entries {
+            match self.codec.decode::<T>(&value) {
+                Ok(seen) => page.items.extend(Some(seen.item.numbered(keys::number_in(&key))).filter(T::counts)),
+                Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(table, &key, why)),
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(page)
+    }
+
     async fn runs_across(
         &self,
         tenant: &Tenant,
@@ -575,20 +601,14 @@ impl<E: Engine> Store for Embedded<E> {
         window: Range<Moment>,
         before: Option<RunKey>,
         limit: usize,
-    ) -> Result<Option<Vec<Run>>, Fault> {
-        let (mut span, mut runs) = (keys::runs_by_time(tenant, &window, before), Vec::new());
-        loop {
-            let wanted = limit - runs.len();
-            let listed = self.entries(Table::RunsByTime, &span, wanted)?;
-            for (_, key) in &listed {
-                runs.extend(self.listed_run(key)?);
-            }
-            match listed.into_iter().next_back() {
-                // What is listed and cannot be read shortens no page.
-                Some((last, _)) if runs.len() < limit => span.to = last,
-                _ => return Ok(Some(runs)),
-            }
+    ) -> Result<Option<RunsPage>, Fault> {
+        let span = keys::runs_by_time(tenant, &window, before);
+        let (mut page, listed) = (RunsPage::default(), self.entries(Table::RunsByTime, &span, limit)?);
+        page.next = listed.last().filter(|_| listed.len() == limit).and_then(|(entry, _)| keys::run_listed_in(entry));
+        for (_, key) in &listed {
+            page.runs.extend(self.listed_run(key)?);
         }
+        Ok(Some(page))
     }
 
     /// By the run's own word: a release that did not keep this list may have left entries of what somebody has seen to, or of what is gone. They are
@@ -643,26 +663,25 @@ impl<E: Engine> Store for Embedded<E> {
         Ok(page)
     }
 
-    /// One part holds them all: jobs, then runs, then the timers that cannot be read.
+    /// One part holds them all: jobs, then runs, then what cannot be read of all else.
     async fn everything(&self, part: Part, behind: Option<String>) -> Result<Everything, Fault> {
-        let mut page = Everything::default();
         if part.number > 0 {
-            return Ok(page);
+            return Ok(Everything::default());
         }
-        let behind = behind.unwrap_or_else(|| HEADS.to_owned());
-        let goes_on = |kind: &str, key: Option<Vec<u8>>| key.map(|key| format!("{kind}{}", base32(&key)));
-        if let Some(key) = behind.strip_prefix(HEADS) {
-            let Everybodys { items, unreadable, next } = self.everybodys(key_in(key), EVERYTHING_PAGE)?;
-            let next = goes_on(HEADS, next).or_else(|| Some(RUNS.to_owned()));
-            page = Everything { heads: items, unreadable, next, ..page };
-        } else if let Some(key) = behind.strip_prefix(RUNS) {
-            let Everybodys { items, unreadable, next } = self.everybodys(key_in(key), EVERYTHING_PAGE)?;
-            let next = goes_on(RUNS, next).or_else(|| Some(TIMERS.to_owned()));
-            page = Everything { runs: items, unreadable, next, ..page };
-        } else {
-            page.unreadable = self.unreadable_timers()?;
-        }
-        Ok(page)
+        let onward = behind.as_deref().and_then(keys::spelled_in).unwrap_or((Table::Heads, Vec::new()));
+        let onward = (onward.0, Some(onward.1).filter(|key| !key.is_empty()));
+        let (mut heads, mut runs) = (Vec::new(), Vec::new());
+        let walked = match onward.0 {
+            Table::Heads => self.walk_some(onward, EVERYTHING_PAGE, |_, value| {
+                self.codec.decode(value).map(|Seen { item, .. }| heads.push(item))
+            }),
+            Table::Runs => self.walk_some(onward, EVERYTHING_PAGE, |_, value| {
+                self.codec.decode(value).map(|Seen { item, .. }| runs.push(item))
+            }),
+            _ => self.unreadable_from(onward),
+        }?;
+        let next = walked.next.map(|(table, behind)| keys::spelled(table, &behind.unwrap_or_default()));
+        Ok(Everything { heads, runs, unreadable: walked.unreadable, next, ..Everything::default() })
     }
 
     /// Table by table, what opens doors first.
@@ -777,14 +796,13 @@ fn turn_in(text: &str) -> Option<(usize, Option<Vec<u8>>)> {
 }
 
 /// Behind nothing at the beginning.
-fn key_in(letters: &str) -> Option<Vec<u8>> {
-    Some(letters).filter(|letters| !letters.is_empty()).and_then(from_base32)
+/// With which table all there is goes on behind one. The cursors are asked for one by one.
+fn table_behind(table: Table) -> Option<Table> {
+    let order =
+        [Table::Heads, Table::Runs, Table::Attempts, Table::Bodies, Table::Documents, Table::Items, Table::Timers];
+    order.into_iter().skip_while(|each| *each != table).nth(1)
 }
 
-/// Which kind a page of all there is goes on with.
-const HEADS: &str = "h";
-const RUNS: &str = "r";
-const TIMERS: &str = "t";
 /// Items that such a page holds.
 const EVERYTHING_PAGE: usize = 1000;
 /// What a page of a tenant's remains holds at most, and what is walked past for it.

@@ -16,7 +16,7 @@ use minutehand_domain::operation::{
 };
 use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Across, RunsOf, Store as _};
+use minutehand_io::store::{Across, RunsOf, RunsPage, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::lookup::{if_readable, job_of, knowing};
@@ -152,9 +152,8 @@ impl<D: Ports> Search<'_, D> {
             let window = self.slice(start, end);
             let begins = window.start;
             let Some(read) = self.read(window, before).await? else { return Ok(None) };
-            let is_all = read.len() < OPERATION_LOOKS;
-            let wanted = self.wanted(&read).await?;
-            for run in read {
+            let wanted = self.wanted(&read.runs).await?;
+            for run in read.runs {
                 if subjects.len() == self.most {
                     return Ok(Some(Found { subjects, position: Position::Runs { end, before } }));
                 }
@@ -163,7 +162,8 @@ impl<D: Ports> Search<'_, D> {
                     subjects.push(Subject::Run(run.key));
                 }
             }
-            if !is_all {
+            if read.next.is_some() {
+                before = read.next;
                 return Ok(Some(Found { subjects, position: Position::Runs { end, before } }));
             }
             end = begins;
@@ -181,13 +181,14 @@ impl<D: Ports> Search<'_, D> {
         if by_the_hour { start.max(hour)..end } else { start..end }
     }
 
-    async fn read(&self, window: Range<Moment>, before: Option<RunKey>) -> Result<Option<Vec<Run>>, Fault> {
+    async fn read(&self, window: Range<Moment>, before: Option<RunKey>) -> Result<Option<RunsPage>, Fault> {
         let (store, tenant) = (self.ports.store(), &self.operation.tenant);
         match self.filter.job {
             Some(job) => {
                 let within = RunsOf { job, window };
-                let page = store.list::<Run>(tenant, within, before, OPERATION_LOOKS).await?;
-                Ok(Some(page.items))
+                let runs = store.list::<Run>(tenant, within, before, OPERATION_LOOKS).await?.items;
+                let next = runs.last().filter(|_| runs.len() == OPERATION_LOOKS).map(|last| last.key);
+                Ok(Some(RunsPage { runs, next }))
             }
             None => store.runs_across(tenant, which(self.act, self.filter), window, before, OPERATION_LOOKS).await,
         }

@@ -28,7 +28,8 @@
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, Origin, RunKey, Tenant, base32};
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{JobId, Origin, RunKey, Tenant, base32, from_base32};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, TimerKey};
 use sha2::{Digest as _, Sha256};
@@ -243,6 +244,15 @@ pub(super) fn listed_at(key: RunKey) -> String {
     base32(&[at, job, origin, told].concat())
 }
 
+/// The run that is listed so.
+pub(super) fn run_listed_at(listed_at: &str) -> Option<RunKey> {
+    let bytes = from_base32(listed_at)?;
+    let (at, rest) = bytes.split_at_checked(INSTANT_BYTES)?;
+    let (job, rest) = rest.split_at_checked(size_of::<JobId>())?;
+    let left_out = [0; size_of::<u64>()]; // a discriminator of zero
+    RunKey::from_bytes([job, at, rest, &left_out].concat().first_chunk()?)
+}
+
 /// Sorts before all that is listed at this instant, and after all that is listed before it.
 fn listed_from(at: Moment) -> String {
     let bytes = at.millis().to_be_bytes();
@@ -377,21 +387,19 @@ pub(super) fn instant_of_run(sort: &str) -> Option<Moment> {
     Moment::parse(sort.strip_prefix("run#")?.split(SEPARATOR).next()?)
 }
 
-/// What a repair looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
-    Head,
-    Run,
+/// The word of the kind of the item that lies there in the state; none where no kind's can.
+pub(super) fn kind_of<'a>(partition: &'a str, sort: &'a str) -> Option<&'a str> {
+    let (_, last) = partition.split_once(SEPARATOR)?;
+    if last.parse::<JobId>().is_ok() {
+        return sort.split(SEPARATOR).next();
+    }
+    let is_of_jobs = last.len() == 2 && last.parse::<u16>().is_ok_and(|number| number < JOB_PARTITIONS);
+    Some(if is_of_jobs { Head::KIND } else { last })
 }
 
-/// What lies there in the state; none where it is neither.
-pub(super) fn kind_of(partition: &str, sort: &str) -> Option<Kept> {
-    if sort.starts_with("run#") {
-        return Some(Kept::Run);
-    }
-    let (_, number) = partition.rsplit_once(SEPARATOR)?;
-    let is_of_jobs = number.len() == 2 && number.parse::<u16>().is_ok_and(|number| number < JOB_PARTITIONS);
-    (is_of_jobs && sort.parse::<JobId>().is_ok()).then_some(Kept::Head)
+/// The same of what lies in the table of timers, outside of the buckets.
+pub(super) fn kind_beside_timers(partition: &str) -> Option<&str> {
+    partition.split_once(SEPARATOR).map(|(kind, _shard)| kind)
 }
 
 /// The number that a sort key ends with; 0 where it ends with something else.
@@ -458,9 +466,11 @@ fn hash(bytes: &[u8]) -> u16 {
 #[cfg(test)]
 mod tests {
     use minutehand_domain::access::{ApiKey, KeyId};
-    use minutehand_domain::head::Head;
+    use minutehand_domain::health::day::Day;
     use minutehand_domain::operation::OperationId;
-    use minutehand_domain::run::Run;
+    use minutehand_domain::run::{Attempt, Run};
+    use minutehand_domain::signing::SigningSecrets;
+    use minutehand_domain::survey::Survey;
 
     use super::*;
     use crate::store::Cursor;
@@ -493,13 +503,22 @@ mod tests {
     }
 
     #[test]
-    fn jobs_and_runs_are_known_by_their_keys() {
-        let kind = |key: Key| kind_of(&key.partition, &key.sort);
-
-        assert_eq!(kind(item::<Head>(&tenant(), &JOB)), Some(Kept::Head));
-        assert_eq!(kind(item::<Run>(&tenant(), &RunKey::occurrence(JOB, at(0)))), Some(Kept::Run));
-        assert_eq!(kind(item::<ApiKey>(&tenant(), &KeyId::from_bytes([0; 10]))), None);
-        assert_eq!(kind_of(&history(&tenant(), JOB), "attempt#2027-01-15T08:00:00.000Z#0#0000000000000000#1"), None);
+    fn the_kind_of_an_item_is_known_by_its_key() {
+        let run = RunKey::occurrence(JOB, at(0));
+        for (key, kind) in [
+            (item::<Head>(&tenant(), &JOB), "head"),
+            (item::<Run>(&tenant(), &run), "run"),
+            (item::<Attempt>(&tenant(), &(run, 1)), "attempt"),
+            (item::<Day>(&tenant(), &JOB), "day"),
+            (item::<ApiKey>(&tenant(), &KeyId::from_bytes([0; 10])), "key"),
+            (item::<SigningSecrets>(&tenant(), &()), "signing"),
+        ] {
+            assert_eq!(kind_of(&key.partition, &key.sort), Some(kind), "{key:?}");
+        }
+        for (key, kind) in [(item::<Survey>(&tenant(), &()), "survey"), (item::<Cursor>(&tenant(), &7), "cursor")] {
+            assert_eq!(kind_beside_timers(&key.partition), Some(kind));
+        }
+        assert_eq!(kind_of("nobodys", "key"), None);
     }
 
     #[test]
@@ -536,6 +555,7 @@ mod tests {
                 assert_eq!((a.at, a).cmp(&(b.at, b)), listed_at(*a).cmp(&listed_at(*b)), "{a:?} {b:?}");
                 assert_eq!(a.at <= b.at, listed_from(a.at) < listed_at(*b), "{a:?} {b:?}");
             }
+            assert_eq!(run_listed_at(&listed_at(*a)), Some(*a));
         }
     }
 

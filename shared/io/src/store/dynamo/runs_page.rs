@@ -7,10 +7,11 @@ use futures_util::future::try_join_all;
 use minutehand_domain::run::Run;
 
 use super::items::{Attributes, LISTED_AT, key_in, said};
-use super::keys::{INDEX_PARTITIONS, Key, Span};
+use super::keys::{self, INDEX_PARTITIONS, Key, Span};
 use super::requests::BATCH;
 use super::{DynamoStore, PORT};
 use crate::Fault;
+use crate::store::RunsPage;
 
 /// The least that is read of a partition at a time.
 const LEAST: usize = 4;
@@ -35,47 +36,47 @@ struct Entry {
     key: Key,
 }
 
-/// However many are wanted, no more than a batch of them is asked for at once. A run that is listed and no longer there does
-/// not shorten the page.
+/// However many are wanted, no more than a batch of them is asked for at once. A run that is listed and no longer there is a look, and no more.
 pub(super) async fn read(
     store: &DynamoStore,
     hours: impl Iterator<Item = Vec<Span>>,
     limit: usize,
-) -> Result<Vec<Run>, Fault> {
-    let (mut list, mut runs) = (List { store, hours, parts: Vec::new() }, Vec::new());
-    while runs.len() < limit {
-        let keys = list.take(BATCH.min(limit - runs.len())).await?;
-        if keys.is_empty() {
+) -> Result<RunsPage, Fault> {
+    let (mut list, mut page, mut looks) = (List { store, hours, parts: Vec::new() }, RunsPage::default(), 0);
+    while looks < limit {
+        let most = BATCH.min(limit - looks);
+        let entries = list.take(most).await?;
+        looks += entries.len();
+        page.next = entries.last().filter(|_| looks == limit).and_then(|last| keys::run_listed_at(&last.listed_at));
+        let is_the_end = entries.len() < most;
+        let keys: Vec<Key> = entries.into_iter().map(|entry| entry.key).collect();
+        for item in store.get_all(&keys).await? {
+            page.runs.extend(store.readable::<Run>(item)?);
+        }
+        if is_the_end {
             break;
         }
-        let items = store.get_all(&keys).await?;
-        runs.extend(
-            items
-                .into_iter()
-                .filter_map(|item| store.readable::<Run>(item).transpose())
-                .collect::<Result<Vec<_>, _>>()?,
-        );
     }
-    Ok(runs)
+    Ok(page)
 }
 
 impl<H: Iterator<Item = Vec<Span>>> List<'_, H> {
-    async fn take(&mut self, most: usize) -> Result<Vec<Key>, Fault> {
+    async fn take(&mut self, most: usize) -> Result<Vec<Entry>, Fault> {
         let share = (2 * most / usize::from(INDEX_PARTITIONS)).max(LEAST).min(most);
-        let mut keys = Vec::with_capacity(most);
-        while keys.len() < most {
+        let mut entries: Vec<Entry> = Vec::with_capacity(most);
+        while entries.len() < most {
             try_join_all(self.parts.iter_mut().map(|part| part.fill(self.store, share))).await?;
             if let Some(entry) = self.take_newest() {
                 // What moves from one partition of the index to another meanwhile is in both; asked for twice, DynamoDB refuses the whole page.
-                if !keys.contains(&entry.key) {
-                    keys.push(entry.key);
+                if entries.iter().all(|known| known.key != entry.key) {
+                    entries.push(entry);
                 }
                 continue;
             }
             let Some(spans) = self.hours.next() else { break };
             self.parts = spans.into_iter().map(Part::of).collect();
         }
-        Ok(keys)
+        Ok(entries)
     }
 
     /// Every part that has anything left has some of it read.

@@ -128,7 +128,12 @@ pub(super) fn run_listed_at(key: &[u8]) -> Option<Vec<u8>> {
     Some([tenant, &moment(at), run].concat())
 }
 
-/// The same of a run that is listed under this key.
+/// The run that is listed under this key.
+pub(super) fn run_listed_in(by_time: &[u8]) -> Option<RunKey> {
+    RunKey::from_bytes(by_time.last_chunk::<{ RunKey::BYTES }>()?)
+}
+
+/// Where the list of everybody's dead letters leads to a run that is listed under this key.
 pub(super) fn letter_listed_at(by_time: &[u8]) -> Option<Vec<u8>> {
     let (tenant, rest) = by_time.split_at(by_time.iter().position(|byte| *byte == 0)? + 1);
     let (at, run) = rest.split_first_chunk::<MOMENT_BYTES>()?;
@@ -226,16 +231,10 @@ pub(super) fn timer_of(bytes: &[u8]) -> Option<TimerKey> {
     (timer(&key) == bytes).then_some(key)
 }
 
-/// All of a kind that has a table of its own, whosever they are, behind the last one seen.
-pub(super) fn everybodys(kind: &str, behind: Option<Vec<u8>>) -> Option<(Table, Span)> {
-    let table = match kind {
-        "head" => Table::Heads,
-        "run" => Table::Runs,
-        _ => return None,
-    };
-    let from = behind.map_or_else(Vec::new, just_after);
-    // A tenant's name is what every key begins with.
-    Some((table, Span { from, to: vec![u8::MAX], order: Order::Forward }))
+/// All of a table of items or timers, whosever they are, behind the last one seen.
+pub(super) fn whole_behind(last: Option<Vec<u8>>) -> Span {
+    // A tenant's name, the word of a kind, or an instant is what each key begins with.
+    Span { from: last.map_or_else(Vec::new, just_after), to: vec![u8::MAX], order: Order::Forward }
 }
 
 /// When the timer under a key is due. One that begins with no instant lies in no bucket.
@@ -279,9 +278,25 @@ pub(super) fn timers(minute: i64, after: Option<TimerKey>, until: Moment) -> Opt
     Some(Span { from, to: past(last), order: Order::Forward })
 }
 
-/// The word of its kind in the key of what has no table of its own: it follows on the tenant.
-pub(super) fn kind_in(key: &[u8]) -> Option<&str> {
-    key.split(|byte| *byte == 0).nth(1).and_then(|word| std::str::from_utf8(word).ok())
+/// The word of the kind of the item that lies there, as its table says or its key; none of a timer, and of what only leads to an item.
+pub(super) fn kind_of(table: Table, key: &[u8]) -> Option<&str> {
+    match table {
+        Table::Heads => Some("head"),
+        Table::Runs => Some("run"),
+        Table::Attempts => Some("attempt"),
+        Table::Bodies => Some("body"),
+        Table::Cursors => Some("cursor"),
+        Table::Documents | Table::Items => Some(kind_in(key).unwrap_or_default()),
+        Table::Timers | Table::RunsByTime | Table::Expiring | Table::Letters => None,
+    }
+}
+
+/// It follows on the tenant; where the item is no tenant's, a shard follows on it.
+fn kind_in(key: &[u8]) -> Option<&str> {
+    let mut words = key.splitn(3, |byte| *byte == 0);
+    let (first, second) = (words.next()?, words.next()?);
+    let is_of_a_shard = key.len() == first.len() + 1 + size_of::<u16>();
+    str::from_utf8(if is_of_a_shard { first } else { second }).ok()
 }
 
 /// A key for people, which can be typed back: the name of its table, and the key in letters and digits.
