@@ -36,13 +36,13 @@ use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Bucket, Page, Store as _};
+use minutehand_io::store::{Bucket, Page, Store as _, Unreadable};
 use minutehand_io::{Fault, Ports};
 
 pub use self::allowance::Allowance;
 use self::bookmark::Bookmark;
 pub use self::pass::{Pass, Swept};
-use self::unreadable::{keeps_its_bucket, put_off, put_off_until};
+use self::unreadable::{keeps_its_bucket, put_off, put_off_until, say};
 use crate::chain::catch_up::dispatch_each;
 use crate::chain::dispatch::{Dispatched, dispatch};
 use crate::graph::owed::owes;
@@ -248,11 +248,7 @@ impl<D: Ports> Sweep<'_, D> {
 
     async fn handle_page(&self, page: Page<Timer>, swept: &mut Swept, bookmark: &mut Bookmark) -> Handled {
         swept.pass.timers_read += page.items.len() as u64;
-        let mut failed = false;
-        for left in page.unreadable {
-            let put_off = put_off(self.ports, &left, self.now, &mut swept.pass).await;
-            failed |= swept.note(put_off);
-        }
+        let mut failed = self.put_off_all(page.unreadable, swept).await;
         let (worked, keys) = (swept.pass.worked(), page.items.iter().map(|timer| timer.key).collect::<Vec<_>>());
         let handled = self.handle_all(page.items, swept).await;
         let come = handled.through.min(handled.hinted);
@@ -266,6 +262,24 @@ impl<D: Ports> Sweep<'_, D> {
             failed |= swept.note(bookmark.save(self.ports).await);
         }
         Handled { failed: failed || handled.failed, ..handled }
+    }
+
+    /// Whatever fails, or is left for want of time, keeps its bucket: says whether anything was.
+    async fn put_off_all(&self, unreadable: Vec<Unreadable>, swept: &mut Swept) -> bool {
+        unreadable.iter().for_each(|left| say(left, &mut swept.pass));
+        let putting_off = unreadable.into_iter().map(|left| self.put_off_in_time(left).boxed());
+        let all: Vec<_> = stream::iter(putting_off).buffer_unordered(AT_ONCE).collect().await;
+        all.into_iter().fold(false, |is_any_left, each| match each {
+            Ok(is_put_off) => is_any_left | !is_put_off,
+            Err(fault) => swept.note(Err(fault)) | is_any_left,
+        })
+    }
+
+    async fn put_off_in_time(&self, left: Unreadable) -> Result<bool, Fault> {
+        if self.is_late() {
+            return Ok(false);
+        }
+        put_off(self.ports, &left, self.now).await.map(|()| true)
     }
 
     /// Handles a page, all of it even if some fail. Rule **catch-up is decided once**: the occurrences of one job one after the other, so that each look

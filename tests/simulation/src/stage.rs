@@ -70,7 +70,7 @@ use minutehand_protocol::run::on_demand::{self, Answered, run_now};
 use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_protocol::timers::promise::promise_task;
-use minutehand_sweeper::{tick, tick_in_groups};
+use minutehand_sweeper::{sweep_shards, tick, tick_in_groups};
 
 pub use self::following::behind;
 use crate::engine::Sim;
@@ -737,6 +737,14 @@ impl Stage {
         let each = self.world.setting().shards_per_sweep;
         self.act(at, name, move |ports| async move {
             tick_in_groups(&ports, each, Moment::END, |group| ports.hand_out(group)).await
+        })
+    }
+
+    /// A sweeper that begins nothing more so many seconds later, and finds nobody who takes what is left.
+    pub fn sweep_within(&self, at: i64, name: &'static str, seconds: i64) -> Answer<Pass> {
+        self.act(at, name, move |ports| async move {
+            let nobody = |_group| async { Err(Fault::unavailable("queue", "nobody takes it")) };
+            sweep_shards(&ports, vec![0], moment(at + seconds), nobody).await
         })
     }
 

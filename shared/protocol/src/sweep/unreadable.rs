@@ -27,8 +27,8 @@ pub(super) fn put_off_until(key: &TimerKey, why: &Fault, now: Moment) -> Option<
     }
 }
 
-/// Puts a timer off as it is: copied there first, erased here after.
-pub(super) async fn put_off<D: Ports>(ports: &D, left: &Unreadable, now: Moment, pass: &mut Pass) -> Result<(), Fault> {
+/// Says of a timer that it cannot be read, and counts it.
+pub(super) fn say(left: &Unreadable, pass: &mut Pass) {
     if let Fault::Later { why, .. } = &left.why {
         tracing::warn!(key = left.key, why, "a timer waits for a later release");
         pass.later += 1;
@@ -36,6 +36,10 @@ pub(super) async fn put_off<D: Ports>(ports: &D, left: &Unreadable, now: Moment,
         tracing::error!(key = left.key, why = %left.why, "a timer that nobody can read");
         pass.corrupt += 1;
     }
+}
+
+/// Puts a timer off as it is: copied there first, erased here after.
+pub(super) async fn put_off<D: Ports>(ports: &D, left: &Unreadable, now: Moment) -> Result<(), Fault> {
     let Some(key) = left.timer else { return Ok(()) };
     let Some(until) = put_off_until(&key, &left.why, now) else { return Ok(()) };
     let copy = key.moved_to(until);

@@ -47,12 +47,28 @@ impl Stage {
     /// So many other timers, of a month from now: more of them than a page holds.
     pub fn strew_timers(&self, number: u32) {
         for n in 0..number {
-            let mut id = [7; 16];
-            id[..4].copy_from_slice(&n.to_be_bytes());
-            let key = TimerKey::occurrence(JobId::from_bytes(id), moment(30 * 86_400 + i64::from(n)));
-            let stamp = TimerStamp { generation: 1, written: moment(0) };
-            let timer = Timer { key, tenant: self.tenant.clone(), stamp, parent: None };
+            let timer = self.timer_of_another(n, 30 * 86_400 + i64::from(n));
             at_once(self.world.store_of_today().put_timer(&timer)).expect("memory");
+        }
+    }
+
+    /// So many other timers of one instant that nobody can read.
+    pub fn strew_damaged_timers(&self, number: u32, instant: i64) {
+        for n in 0..number {
+            let timer = self.timer_of_another(n, instant);
+            at_once(self.world.damaging_store().put_timer(&timer)).expect("memory");
+        }
+    }
+
+    fn timer_of_another(&self, n: u32, instant: i64) -> Timer {
+        let mut id = [7; 16];
+        id[..4].copy_from_slice(&n.to_be_bytes());
+        let key = TimerKey::occurrence(JobId::from_bytes(id), moment(instant));
+        Timer {
+            key,
+            tenant: self.tenant.clone(),
+            stamp: TimerStamp { generation: 1, written: moment(0) },
+            parent: None,
         }
     }
 

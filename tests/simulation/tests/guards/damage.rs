@@ -1,8 +1,9 @@
 //! Items that nobody can read: each stops nothing but itself, and is met again an hour later.
 
 use minutehand_domain::workflow::edge::On;
+use minutehand_simulation::fate::Line;
 use minutehand_simulation::setting::{Host, Setting};
-use minutehand_simulation::stage::{Stage, Wish, dies_after, every};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, every, sleeps_before};
 
 /// The second job's timer is damaged where it lies, between those of the first. The pass at 720 puts it off by an hour, and each pass sees five minutes
 /// ahead.
@@ -112,6 +113,24 @@ fn a_corrupt_cursor_is_made_anew_from_the_first_timer() {
 
     assert_eq!(ours.called(), (1..=25).map(|n| 60 * n).collect::<Vec<_>>());
     assert!(ours.oldest_bucket() > 1380, "{}", ours.oldest_bucket());
+}
+
+/// More timers that nobody can read lie in one bucket than are put off at once, and the store takes longer for the first than the pass has.
+///
+/// Removed (`puts-off-while-there-is-time`): they are put off whatever the time. An invocation that ends meanwhile is killed, and saves nothing of how far
+/// it came.
+#[test]
+fn a_pass_puts_off_what_nobody_can_read_while_it_has_time_and_the_next_goes_on() {
+    let slow = |nth| Line { nth, ..sleeps_before("first", "copy_timer", 2) };
+    let stage = Stage::new(Wish::every(60, 60), (1..=64).map(slow).collect::<Vec<_>>());
+    stage.create(0, "creator");
+    stage.strew_damaged_timers(100, 30);
+    let (first, second) = (stage.sweep_within(300, "first", 1), stage.sweep_within(360, "second", 1));
+
+    stage.play_to(400);
+
+    assert_eq!([first, second].map(|pass| pass.given().corrupt), [100, 36]);
+    assert!(stage.oldest_bucket() > 0, "the second has left theirs");
 }
 
 /// One machine, and another before it which swept: since then the cursor is damaged, and so are a timer and the second job.
