@@ -234,6 +234,16 @@ impl Schedule {
         schedule
     }
 
+    /// The same, as somebody asks for it: pinned to nothing.
+    #[must_use]
+    pub fn unpinned(&self) -> Self {
+        let mut schedule = self.clone();
+        for heeded in schedule.observance.iter_mut().flat_map(|observance| &mut observance.calendars) {
+            (heeded.version, heeded.known) = (None, None);
+        }
+        schedule
+    }
+
     /// The same, heeding that calendar no longer.
     #[must_use]
     pub fn without(&self, name: &CalendarName) -> Self {

@@ -3,6 +3,9 @@
 //!
 //! A job is changed as its owner would change it: its first fire is promised before its head says so, and what was moved is carried on.
 //! Who is about to heed the calendar and has not written that yet is refused, by another epoch or a tombstone, and reads it anew.
+//!
+//! A walker that slept over another change takes its own to no job: what the calendar says is read again behind each job, and a walk leaves none as it
+//! was read before, though it has nothing to change of it.
 
 use std::sync::Arc;
 
@@ -52,7 +55,7 @@ pub async fn walk<D: Ports>(ports: &D, tenant: &Tenant, place: JobId) -> Result<
         };
         let past = walk.past.map(|job| (place, job));
         let page = ports.store().list::<CalendarUse>(tenant, place, past, PAGE).await?.items;
-        let news = News { shared: &seen.item, known: known(ports, &seen.item).await?, goes: walk.goes };
+        let news = News { ports, shared: &seen.item, known: known(ports, &seen.item).await?, goes: walk.goes };
         let (ids, news) = (page.iter().map(|heeds| heeds.job).collect::<Vec<JobId>>(), &news);
         let taking = ids.into_iter().map(|job| async move { take_or_pass(ports, news, job).await });
         let taken: Vec<Taken> = stream::iter(taking).buffered(AT_ONCE).try_collect().await?;
@@ -96,13 +99,14 @@ async fn end<D: Ports>(ports: &D, seen: &Seen<Shared>) -> Result<bool, Fault> {
 }
 
 /// What is taken to each job.
-struct News<'a> {
+struct News<'a, D> {
+    ports: &'a D,
     shared: &'a Shared,
     known: Arc<Calendar>,
     goes: Option<Goes>,
 }
 
-impl News<'_> {
+impl<D: Ports> News<'_, D> {
     /// The job's schedule as it is to be; none where it is so.
     fn for_schedule(&self, schedule: &Schedule) -> Option<Schedule> {
         let heeded = schedule.heeded(&self.shared.name)?;
@@ -114,11 +118,25 @@ impl News<'_> {
     }
 }
 
-impl Want for News<'_> {
+impl<D: Ports> News<'_, D> {
+    /// Whether it is what the calendar says, or does, now that a job was read. Who changes the calendar after this comes to that job after this.
+    async fn is_in_force(&self) -> Result<bool, Fault> {
+        let place = self.shared.name.place(&self.shared.tenant);
+        let there = self.ports.store().get::<Shared>(&self.shared.tenant, place).await?.map(|seen| seen.item);
+        Ok(there.is_some_and(|there| {
+            there.walked(None) == self.shared.walked(None) && there.walk.and_then(|walk| walk.goes) == self.goes
+        }))
+    }
+}
+
+impl<D: Ports> Want for News<'_, D> {
     type No = Fault;
 
     async fn of(&self, job: &Job) -> Result<Option<Change>, Fault> {
-        Ok(self.for_schedule(&job.schedule).map(Change::reschedule))
+        match self.for_schedule(&job.schedule) {
+            Some(schedule) if self.is_in_force().await? => Ok(Some(Change::reschedule(schedule))),
+            Some(_) | None => Ok(None),
+        }
     }
 }
 
@@ -133,7 +151,7 @@ enum Taken {
 
 /// What is wrong with one job stops nothing beside it: the calendar goes, or is changed, for all others. Where it is to go only if no job heeds
 /// it, it stays: nobody knows that this one does not.
-async fn take_or_pass<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
+async fn take_or_pass<D: Ports>(ports: &D, news: &News<'_, D>, id: JobId) -> Result<Taken, Fault> {
     match take_to(ports, news, id).await {
         Err(why) if why.is_of_an_item() => {
             let (tenant, calendar) = (news.shared.tenant.as_str(), news.shared.name.as_str());
@@ -144,27 +162,31 @@ async fn take_or_pass<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result
     }
 }
 
-async fn take_to<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
+async fn take_to<D: Ports>(ports: &D, news: &News<'_, D>, id: JobId) -> Result<Taken, Fault> {
     let (tenant, name) = (&news.shared.tenant, &news.shared.name);
     for _ in 0..TRIES {
         let heeds = ports.store().get::<CalendarUse>(tenant, (name.place(tenant), id)).await?;
         let there = ports.store().get::<Head>(tenant, id).await?;
-        let is_closed = match there.as_ref().and_then(|seen| seen.item.job()) {
-            Some(job) if job.status == Status::Cancelled => true,
-            Some(job) if job.schedule.heeded(name).is_some() => return change_of(ports, news, id).await,
+        let job = there.as_ref().and_then(|seen| seen.item.job());
+        let is_gone = job.is_some_and(|job| job.status == Status::Cancelled);
+        let is_heeding = !is_gone && job.is_some_and(|job| job.schedule.heeded(name).is_some());
+        let is_closed = match job {
+            Some(_) if is_gone => true,
+            Some(_) if is_heeding && news.goes == Some(Goes::IfUnused) => return Ok(Taken::Holds),
+            Some(job) if news.for_schedule(&job.schedule).is_some() => return change_of(ports, news, id).await,
             Some(_) | None => refuse_who_is_about_to(ports, tenant, id, there).await?,
         };
+        if is_closed && !is_heeding {
+            forget_use(ports, news, id, heeds).await?;
+        }
         if is_closed {
-            return forget_use(ports, news, id, heeds).await.map(|()| Taken::AsItWas);
+            return Ok(Taken::AsItWas);
         }
     }
     Err(Fault::unavailable("job", "it is being changed by too many at once"))
 }
 
-async fn change_of<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
-    if news.goes == Some(Goes::IfUnused) {
-        return Ok(Taken::Holds);
-    }
+async fn change_of<D: Ports>(ports: &D, news: &News<'_, D>, id: JobId) -> Result<Taken, Fault> {
     match change(ports, &news.shared.tenant, id, news).await? {
         Changed::Done(_) => Ok(Taken::Changed),
         Changed::AsItWas(_)
@@ -175,7 +197,7 @@ async fn change_of<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Ta
     }
 }
 
-/// A creator or changer that has read the calendar as it was, and has not written the job yet, is refused and reads it again.
+/// A creator, a changer or another walker that has read the calendar as it was, and has not written the job yet, is refused and reads it again.
 async fn refuse_who_is_about_to<D: Ports>(
     ports: &D,
     tenant: &Tenant,
@@ -192,7 +214,7 @@ async fn refuse_who_is_about_to<D: Ports>(
 /// Only as it was before the job was looked at: who has written it anew since is about to heed the calendar as it is now.
 async fn forget_use<D: Ports>(
     ports: &D,
-    news: &News<'_>,
+    news: &News<'_, D>,
     id: JobId,
     heeds: Option<Seen<CalendarUse>>,
 ) -> Result<(), Fault> {

@@ -120,7 +120,7 @@ async fn made<D: Ports>(
     definition: JobDefinition,
     wanted: &Wanted,
 ) -> Result<Changed, Fault> {
-    match create_job(ports, own_job(&workflow, definition, &wanted.schedule, wanted.now)).await? {
+    match create_job(ports, own_job(&workflow, definition, &wanted.schedule.unpinned(), wanted.now)).await? {
         CreatedJob::New(job) | CreatedJob::Replayed(job) => Ok(Changed::Done(workflow, job)),
         CreatedJob::Taken | CreatedJob::TooSlow => Ok(Changed::TooSlow),
         CreatedJob::NotHeeded(why) => Ok(Changed::NotHeeded(why)),
@@ -152,8 +152,50 @@ impl Want for OwnJob<'_> {
         if self.generation.is_some_and(|generation| generation != job.generation) {
             return Err(No::NotAsSeen);
         }
-        let schedule = (*self.schedule != job.schedule).then(|| self.schedule.clone());
+        // What it is pinned to is nobody's to ask for: a calendar, or the job, may have been changed since this was asked.
+        let schedule = (!self.schedule.asks_as(&job.schedule)).then(|| self.schedule.unpinned());
         let definition = (self.definition != job.definition).then(|| self.definition.clone());
         Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::FutureExt as _;
+    use minutehand_domain::calendar::{Calendar, CalendarVersion, Rules};
+    use minutehand_domain::id::JobId;
+    use minutehand_domain::schedule::Plan;
+    use minutehand_domain::schedule::cron::zone;
+
+    use super::*;
+
+    const NOW: Moment = Moment::from_secs(1_800_000_000);
+
+    /// A change of its calendar was taken to the job while somebody put the workflow, whose schedule stays.
+    ///
+    /// Removed: the comparison leaves the versions out. The job was pinned back, for ever. Removed: what is asked for is pinned to nothing. The job was
+    /// pinned to what it had been pinned to before somebody gave it another schedule, and that it heeds the calendar was written nowhere.
+    #[test]
+    fn a_schedule_that_stays_leaves_its_job_pinned_as_it_is_by_then() {
+        let plan = Plan { every_seconds: Some(60), calendars: vec!["works".parse().unwrap()], ..Plan::default() };
+        let (name, says) =
+            ("works".parse().unwrap(), Arc::new(Calendar::new(Rules::none(zone("UTC").unwrap())).unwrap()));
+        let pinned_to = |text: &str| {
+            Schedule::new(&plan, NOW).unwrap().pinned_to(&name, CalendarVersion::of(text.as_bytes()), &says)
+        };
+        let (asked, tenant) = (pinned_to("as it was"), Tenant::new("acme").unwrap());
+        let definition = JobDefinition::default();
+        let id = JobId::from_bytes([7; 16]);
+        let job = Job::new(tenant, id, pinned_to("as it is by then"), definition.clone(), 0, NOW);
+        let own = OwnJob { definition, schedule: &asked, generation: None };
+        let since = Schedule::new(&Plan { every_seconds: Some(61), ..Plan::default() }, NOW).unwrap();
+        let changed = Job { schedule: since, ..job.clone() };
+
+        let wanted = |job: &Job| own.of(job).now_or_never().unwrap().ok().unwrap();
+
+        assert_eq!(wanted(&job), None);
+        assert_eq!(wanted(&changed), Some(Change::reschedule(Schedule::new(&plan, NOW).unwrap())));
     }
 }

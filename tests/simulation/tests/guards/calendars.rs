@@ -194,6 +194,42 @@ fn who_read_a_calendar_before_its_change_reads_it_again() {
     assert_eq!(stage.called(), [600, 1200]);
 }
 
+/// Guard **as it is now**: one who changes a calendar sleeps before he looks at the first job, and the next changes it again.
+///
+/// Removed (`calendars-news-is-in-force`): what the calendar said when the walk began is taken to the jobs. The job was pinned to what the first had
+/// said, for ever, and fired nothing.
+#[test]
+fn who_slept_over_the_next_change_of_a_calendar_takes_his_own_to_no_job() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [sleeps_before("first", "documents", 60)]);
+    stage.calendar(0, "maker", "works", open());
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    let first = stage.calendar(30, "first", "works", shut(0, 7200));
+    stage.calendar(40, "second", "works", with_another(open()));
+    stage.play_to(1500);
+
+    assert!(first.given());
+    assert_eq!(stage.called(), [600, 1200]);
+}
+
+/// The same where the next change is back to what the jobs are pinned to, and the first sleeps just before he writes one.
+///
+/// Removed (`calendars-walk-leaves-none-as-it-was`): a walk passes a job that is as it is to be. The first wrote it then, and nobody looked at it again.
+#[test]
+fn who_slept_over_a_change_back_is_refused_at_each_job() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [sleeps_before("first", "put_head", 60)]);
+    stage.calendar(0, "maker", "works", open());
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.calendar(30, "first", "works", shut(0, 7200));
+    stage.calendar(40, "second", "works", open());
+    stage.play_to(1500);
+
+    assert_eq!(stage.called(), [600, 1200]);
+}
+
 /// Guard **a moved fire is carried on**: its calendar is changed before it has begun, twice.
 ///
 /// Removed: the change carries nothing on. What had been due was due no more, and never ran.
