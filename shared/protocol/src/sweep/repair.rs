@@ -33,7 +33,7 @@ use minutehand_io::{Fault, Ports};
 use super::forget_hints;
 use crate::graph::owed::{is_unpaid, owes};
 use crate::graph::stop::promise_look_at;
-use crate::job::change::change;
+use crate::job::change::{Want, change};
 use crate::lookup::knowing;
 use crate::notifications::telling::tell;
 use crate::timers::promise::{is_promised, promise, promise_task};
@@ -261,11 +261,9 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
     if job.status == Status::Cancelled {
         return Ok(Vec::new());
     }
-    let ahead = Some(job.since).filter(|since| *since > now + pace::APART);
-    if let Some(since) = ahead.or_else(|| job.schedule.ahead_of(now)) {
+    if let Some(since) = ahead_of(job, now) {
         if !check {
-            // As a change of its schedule would: it counts from now.
-            change(ports, &job.tenant, job.id, &Change::reschedule(job.schedule.not_ahead_of(now))).await?;
+            change(ports, &job.tenant, job.id, &NotAhead(now)).await?;
         }
         return Ok(vec![Found::Ahead(since)]);
     }
@@ -284,6 +282,22 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
         if at > now { without_timer = without_timer.or(Some(at)) } else { overdue = overdue.or(Some(at)) }
     }
     Ok(overdue.map(Found::Overdue).into_iter().chain(without_timer.map(Found::WithoutTimer)).collect())
+}
+
+/// Since when a job counts that counts from an instant that has not come.
+fn ahead_of(job: &Job, now: Moment) -> Option<Moment> {
+    Some(job.since).filter(|since| *since > now + pace::APART).or_else(|| job.schedule.ahead_of(now))
+}
+
+/// That a job counts from now, as by a change of its schedule: of the schedule that it has by then.
+struct NotAhead(Moment);
+
+impl Want for NotAhead {
+    type No = Fault;
+
+    async fn of(&self, job: &Job) -> Result<Option<Change>, Fault> {
+        Ok(ahead_of(job, self.0).map(|_since| Change::reschedule(job.schedule.not_ahead_of(self.0))))
+    }
 }
 
 /// Looks after a run that is not over.

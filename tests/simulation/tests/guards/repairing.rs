@@ -7,10 +7,11 @@ use minutehand_domain::job::Change;
 use minutehand_domain::repair::Subject;
 use minutehand_domain::schedule::Plan;
 use minutehand_judge::graph::{Each, Flow, Over, Step, Tolerate};
+use minutehand_protocol::job::change::Changed;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::setting::{Host, Lambda, Setting};
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
-use minutehand_simulation::stage::{Stage, Wish, dies_after};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, every, sleeps_after};
 
 const DAY: i64 = 86_400;
 
@@ -129,6 +130,27 @@ fn what_a_clock_that_was_ahead_made_runs_after_a_repair() {
         let minutes: BTreeSet<i64> = stage.starts().into_iter().map(|(instant, _)| instant / 60).collect();
         assert!((12..24).all(|minute| minutes.contains(&minute)), "{plan:?}: {minutes:?}");
     }
+}
+
+/// What a clock that was ahead made is changed by its owner while a repair is at it.
+///
+/// Removed (`a-repair-mends-what-is-there`): it is mended as the repair had read it. The owner's change, which was answered, was undone.
+#[test]
+fn a_repair_undoes_no_change_that_was_made_meanwhile() {
+    let interval = Plan { every_seconds: Some(60), ..Plan::default() };
+    let stage = Stage::on(on_lambda(), Wish::of(interval), [sleeps_after("admin", "everything", 20)]);
+    stage.set_clocks(20, 2 * DAY);
+    stage.create(25, "creator");
+    stage.set_clocks(30, 0);
+    stage.sweep_each_minute(60..1500);
+
+    let mended = stage.repair(600, "admin");
+    let changed = stage.reschedule(610, "owner", &every(300, 900));
+    stage.play_to(1490);
+
+    assert!(matches!(changed.given(), Changed::Done(_)));
+    assert_eq!(mended.given().summary.ahead, 1, "it was so when it was read");
+    assert_eq!(stage.called(), [900, 1200]);
 }
 
 /// On AWS, where nobody knows the first timer: a job is created by a clock that is two hours behind, in a minute that the passes have left.
