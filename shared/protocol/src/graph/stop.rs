@@ -26,7 +26,7 @@ use super::settle::{Due, Settled, Work, settle};
 use crate::run::entry::leave_all_lines;
 use crate::slots::{Place, places_of, release};
 use crate::timers::hinting::hint;
-use crate::timers::promise::{erase, promise, promise_task, written_now};
+use crate::timers::promise::{promise, promise_task, promise_unless_there, written_now};
 
 /// How long after it was stopped a run is looked at first.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
@@ -101,24 +101,37 @@ pub async fn tell_of_its_end<D: Ports>(ports: &D, run: &Run, deadline: Moment) {
     }
 }
 
-/// What a hint that finds a stopped run does when it has been gone through: the next look is promised and hinted, twice as far away as this
-/// one was. Whoever does not erase the timer of his own hint was not the first with it, and promises nothing: so one look stays one.
+/// What a hint that finds a stopped run does when it has been gone through: the next look is promised, further away than this one was, and hinted by
+/// whoever erases the timer of his own hint. Who does not was not the first with it, or lost the answer that said so: all who look at about this time
+/// promise one look, which the first of them has written. So one look stays one, and is never none.
 pub async fn look_again<D: Ports>(ports: &D, told: &Hint) -> Result<(), Fault> {
     let Some(seen) = ports.store().get::<Run>(&told.tenant, told.run).await? else { return Ok(()) };
     if seen.item.tasks().is_none_or(|tasks| tasks.stop.is_none()) {
         return Ok(());
     }
-    let now = ports.clock().now();
-    let next = promise_look_at(ports, &seen.item, now + wait_after(told, now)).await?;
-    if ports.store().erase_timer(&told.timer, told.stamp).await? {
+    let run = &seen.item;
+    let at = next_look(run.key, told.stamp.written, ports.clock().now());
+    let timer = Timer { parent: run.derived_from(), ..written_now(ports, &run.tenant, TimerKey::run(run.key, at), 0) };
+    let next = promise_unless_there(ports, timer).await?;
+    if next.key != told.timer && ports.store().erase_timer(&told.timer, told.stamp).await? {
         look_at(ports, &seen.item, &next, next.key.due).await;
-        return Ok(());
     }
-    erase(ports, &next).await
+    Ok(())
 }
 
-fn wait_after(told: &Hint, now: Moment) -> Duration {
-    (now.since(told.stamp.written) * 2).clamp(FIRST_LOOK * 2, LAST_LOOK)
+/// The next of the instants that are ten or twenty seconds apart, or a minute, as this look is soon or long after it was promised; but none that is near
+/// already. Each run has instants of its own: many may be stopped at once.
+fn next_look(run: RunKey, promised: Moment, now: Moment) -> Moment {
+    let step = match now.since(promised) {
+        soon if soon < Duration::from_secs(8) => Duration::from_secs(10),
+        later if later < Duration::from_secs(15) => Duration::from_secs(20),
+        _ => LAST_LOOK,
+    };
+    let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    let mixed = run.to_bytes().iter().fold(0_u32, |mixed, byte| mixed.wrapping_mul(31).wrapping_add(u32::from(*byte)));
+    let (step, own) = (millis(step), i64::from(mixed) % millis(LAST_LOOK));
+    let past = (now + FIRST_LOOK).millis() - own;
+    Moment::from_millis(own + (past.div_euclid(step) + 1) * step)
 }
 
 /// Ends what has not begun below a run that is being stopped, asks the rest to end; and ends the run where nothing is open.
@@ -206,4 +219,33 @@ async fn give_back<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use minutehand_domain::id::JobId;
+
+    use super::*;
+
+    /// Who looks twice at about one time comes to the same instant, and so do looks that went apart.
+    #[test]
+    fn looks_are_ever_further_apart_to_once_a_minute_and_meet_again() {
+        for number in 0..200_u64 {
+            let run = RunKey::manual(JobId::from_bytes([7; 16]), Moment::EPOCH, number);
+            let stopped = Moment::from_secs(1_800_000_000) + Duration::from_millis(337 * number);
+            let mut looks = vec![stopped, stopped + FIRST_LOOK];
+            while looks.len() < 12 {
+                let (promised, now) = (looks[looks.len() - 2], looks[looks.len() - 1] + Duration::from_millis(40));
+                looks.push(next_look(run, promised, now));
+            }
+
+            let apart: Vec<Duration> = looks.windows(2).map(|two| two[1].since(two[0])).collect();
+
+            assert!(apart.iter().all(|apart| *apart >= FIRST_LOOK && *apart <= LAST_LOOK + FIRST_LOOK), "{apart:?}");
+            assert!(apart[1] <= 3 * FIRST_LOOK, "{apart:?}");
+            assert!(apart[7..].iter().all(|apart| *apart == LAST_LOOK), "{apart:?}");
+            let late = looks[10] + Duration::from_secs(17);
+            assert_eq!(next_look(run, looks[9], late), looks[11], "the one that came late goes on with the others");
+        }
+    }
 }

@@ -25,6 +25,16 @@ pub async fn promise_task<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, p
     promise_like(ports, Timer { parent: Some(parent), ..written_now(ports, tenant, key, 0) }).await
 }
 
+/// The same of what others may have promised as well: theirs stands, and is answered with.
+pub(crate) async fn promise_unless_there<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault> {
+    let there = ports.store().put_timer_if_absent(&timer).await?;
+    if ports.clock().now() < pace::write_line(there.key.minute()) {
+        Ok(there)
+    } else {
+        promise_like(ports, there).await
+    }
+}
+
 async fn promise_like<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault> {
     let mut timer = put(ports, timer).await?;
     while ports.clock().now() >= pace::write_line(timer.key.minute()) {

@@ -216,6 +216,18 @@ impl Graphs {
         self.stage.act(at, name, |ports| async move { execute(&ports, &delivery, std::future::pending()).await })
     }
 
+    /// Delivers the hint of the first timer that points to a run to an executor; nothing where there is none.
+    pub fn deliver_first(&self, at: i64, name: &'static str, run: RunKey) {
+        let graphs = self.clone();
+        self.stage.sim.at(moment(at).millis(), move |_| {
+            let timers = graphs.stage.timers().into_iter().filter(|timer| timer.key.run_key() == run);
+            let Some(first) = timers.min_by_key(|timer| timer.key) else { return };
+            let lane = graphs.stage.world.lane_for(Lane::default());
+            let delivery = Delivered { hint: Hint::of(&first), lane, receipt: Receipt::EXPIRED };
+            graphs.stage.act(at, name, |ports| async move { execute(&ports, &delivery, std::future::pending()).await });
+        });
+    }
+
     /// Whatever is given to the queues in these seconds is lost.
     pub fn lose_hints(&self, seconds: std::ops::Range<i64>) {
         self.stage.lose_hints(seconds);

@@ -892,6 +892,27 @@ fn a_look_at_a_stopped_run_leaves_an_inner_finally_alone() {
     assert_eq!(stage.judge(), []);
 }
 
+/// The look at a stopped run is delivered twice, to two executors at once.
+///
+/// Removed (`looks-stand`): who does not erase the timer of his own hint takes the look back that he has promised. It was the other's too, and nothing was
+/// left of it: the run was looked at a quarter of an hour later, or never.
+#[test]
+fn a_look_at_a_stopped_run_that_is_delivered_twice_leaves_the_next() {
+    let inside = with_finally(flow([slow(20, &[])]), [slow(500, &[])]);
+    let stage = Graphs::new([flow([inner(1, &[])]), inside], []);
+    let run = stage.ask(1);
+    stage.play_to(9);
+    stage.cancel(10, "canceller", run.given());
+    stage.lose_hints(11..500);
+    stage.play_to(19);
+    let before = stage.timers_of(run.given());
+
+    ["first", "second"].map(|name| stage.deliver_first(20, name, run.given()));
+    stage.play_to(25);
+
+    assert_eq!(stage.timers_of(run.given()), before);
+}
+
 /// Two tasks of a `fail_fast` run fail, the second while the first one's stop is on its way; whoever settles the second has read the
 /// run, and sleeps before he stops it, until its `finally` has begun.
 ///
