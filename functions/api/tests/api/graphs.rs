@@ -8,7 +8,7 @@ use minutehand_domain::body::Json;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::order::Terms;
 use minutehand_domain::retry::RetryPolicy;
-use minutehand_domain::run::{ErrorCode, Outcome};
+use minutehand_domain::run::{ErrorCode, Outcome, Run};
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::target::{Target, WorkflowTarget};
 use minutehand_domain::workflow::WorkflowId;
@@ -35,6 +35,11 @@ pub(crate) fn approval(key: &str, on: &[&str], roles: &[Role]) -> Task {
 pub(crate) fn sub_workflow(key: &str, id: WorkflowId) -> Task {
     let terms = Terms { timeout: Duration::from_secs(3600), ..Terms::default() };
     doing(key, &[], Does::Call { target: Target::Workflow(WorkflowTarget { id, version: None }), terms })
+}
+
+/// The task behind the success of another.
+pub(crate) fn after(task: Task, before: &str) -> Task {
+    Task { depends_on: vec![Edge { task: before.parse().unwrap(), on: On::Success }], ..task }
 }
 
 fn doing(key: &str, on: &[&str], does: Does) -> Task {
@@ -86,9 +91,19 @@ impl World {
 
     /// A run of a new workflow, as far as it comes by itself.
     pub(crate) async fn begun(&self, definition: Definition) -> String {
-        let id = self.workflow(1, definition).await;
-        let run = self.start(id).await;
+        let run = self.start(self.workflow(1, definition).await).await;
         self.carry_on().await;
+        run
+    }
+
+    /// The same, whose calls end like this.
+    pub(crate) async fn begun_as(
+        &self,
+        definition: Definition,
+        ends: impl Fn(&str, &Run) -> Option<Outcome>,
+    ) -> String {
+        let run = self.start(self.workflow(1, definition).await).await;
+        self.work_tasks(ends).await;
         run
     }
 

@@ -147,16 +147,19 @@ pub(super) async fn made<D: Ports>(
     let Some(node) = plan.node(place.node) else {
         return Err(Fault::unreadable("store", "a task that its plan does not know"));
     };
-    let before = family.before(place).await?;
+    let first = family.before(place).await?;
+    let tries = tries_from(family, first).await?;
+    // A try does anew what the one before it did: the last that unfolded is what is gone on with below this one.
+    let before = tries.iter().rfind(|tried| tried.graph.is_some()).or(tries.first()).map(|tried| tried.key);
     let trace = Traced::below(&family.parent.item, upstream(family, place, node).await);
     let run = Run { trace, ..unborn(&family.parent.item, &family.graph, node, place, now) };
-    let task = run.task.map(|task| TaskRun { before: before.as_ref().map(|run| run.key), tainted, ..task });
+    let task = run.task.map(|task| TaskRun { before, tainted, ..task });
     let run = Run { task, ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
     }
-    if let Some(done) = done_before(family, before).await? {
-        return reused(family, run, &done).await;
+    if let Some(done) = done_before(&tries) {
+        return reused(family, run, done).await;
     }
     match given(family, node, place).await? {
         Ok(Some(payload)) => Ok(Run { payload: Some(payload), ..run }),
@@ -292,18 +295,23 @@ fn too_much(field: &str) -> String {
     format!("{field}: what it speaks of is too much to be read at once")
 }
 
-/// Rule **once**: the same task in the run that is resumed, where that has done this already. `before`: the first try at it there.
-async fn done_before<D: Ports>(family: &Family<'_, D>, before: Option<Run>) -> Result<Option<Run>, Fault> {
-    let mut next = before;
+/// The tries at a task in a run that is gone on with: from the first on as long as each was to be tried again.
+async fn tries_from<D: Ports>(family: &Family<'_, D>, first: Option<Run>) -> Result<Vec<Run>, Fault> {
+    let (mut tries, mut next) = (Vec::new(), first);
     while let Some(run) = next {
-        if run.ended(true) == Some(Ended::Succeeded) {
-            return Ok(Some(run));
-        }
         let again = TaskPlace::of(run.key).filter(|_| run.verdict() == Some(Word::Retry)).map(TaskPlace::again);
-        let Some(again) = again else { break };
-        next = family.run_at(RunKey { discriminator: again.discriminator(), ..run.key }).await?;
+        next = match again {
+            Some(again) => family.run_at(RunKey { discriminator: again.discriminator(), ..run.key }).await?,
+            None => None,
+        };
+        tries.push(run);
     }
-    Ok(None)
+    Ok(tries)
+}
+
+/// Rule **once**: of the tries at a task in the run that is resumed the one that has done this already.
+fn done_before(tries: &[Run]) -> Option<&Run> {
+    tries.iter().find(|run| run.ended(true) == Some(Ended::Succeeded))
 }
 
 async fn reused<D: Ports>(family: &Family<'_, D>, run: Run, done: &Run) -> Result<Run, Fault> {
@@ -347,7 +355,7 @@ impl<D: Ports> Family<'_, D> {
         while let Some(planned) = left.pop().and_then(|node| self.plan.node(node)) {
             for parent in &planned.parents {
                 let there = TaskPlace::task(parent.node).key(above, self.graph.parts);
-                match done_before(self, self.run_at(there).await?).await? {
+                match done_before(&tries_from(self, self.run_at(there).await?).await?) {
                     Some(done) if reacts(parent.node) && asked.insert(parent.node) => {
                         match self.run_at(self.key(TaskPlace::task(parent.node))).await? {
                             // It was asked of that one when it was born here. Without this, each task would ask of all that are before it.
