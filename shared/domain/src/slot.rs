@@ -3,7 +3,8 @@
 //! line, and looks at it once more.
 //!
 //! Rule **rank**: whoever needs places of several takes them in one order, that of [`SlotName`]; and a key that the run of a workflow
-//! holds is not the key of that name which its tasks take, or a run would wait for itself.
+//! holds is not the key of that name which its tasks take, or a run would wait for itself. What only a job's run asks for comes first: who waits
+//! for that has none of what a task below another's run waits for.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -71,10 +72,10 @@ pub enum SlotName {
     /// Those of a job that wait for the one before, where only so many may. Whoever asks for one of these places has none of the job's, and
     /// whoever has one of the job's asks for none of these.
     Queue(JobId),
-    /// The runs of a workflow.
-    Workflow(WorkflowId),
     /// The runs of workflows whose job has this key.
     Root(LimitKey),
+    /// The runs of a workflow: those of jobs, and those that tasks of other workflows call.
+    Workflow(WorkflowId),
     /// What is called or pulled, and has this key.
     Key(LimitKey),
     /// Whatever of a tenant is called or pulled.
@@ -411,8 +412,8 @@ mod tests {
         let names = [
             SlotName::Job(job),
             SlotName::Queue(job),
-            SlotName::Workflow(workflow),
             SlotName::Root(key("x")),
+            SlotName::Workflow(workflow),
             SlotName::Key(key("x")),
             SlotName::Quota,
         ];
@@ -421,7 +422,7 @@ mod tests {
 
         assert!(names.is_sorted());
         assert_eq!(ids.len(), names.len());
-        assert_eq!(names[2].id(&tenant).job(), job, "where it was before there were other slots");
+        assert_eq!(names[3].id(&tenant).job(), job, "where it was before there were other slots");
         assert_ne!(names[4].id(&tenant), names[4].id(&Tenant::new("other").unwrap()), "a tenant's keys are its own");
     }
 

@@ -1,9 +1,14 @@
 //! Limits that jobs share, as clients ask for them and as they see who waits.
 
 use minutehand_domain::run::Outcome;
+use minutehand_domain::slot::{SlotName, items};
+use minutehand_domain::workflow::definition::{Definition, Policy};
+use minutehand_io::Ports as _;
+use minutehand_io::store::{Store as _, Take, Updated};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::graphs::{after, sub_workflow, task};
+use crate::world::{World, acme, succeeded};
 
 fn limited(more: &Value) -> Value {
     json!({
@@ -65,4 +70,64 @@ async fn a_worker_is_given_no_more_of_a_key_than_may_be_under_way() {
     let words = waits.word("/waiting_for");
     assert!(words.starts_with("waits for a place of key \"billing\"") && words.ends_with("1 of 1 taken"), "{words}");
     assert_eq!((second.len(), &second[0]["run_id"]), (1, &json!(behind)), "whoever gave the place back woke it");
+}
+
+/// A run has the key of its job, and a task of it calls a workflow of which one run at a time goes on; another job of that key runs that workflow by itself.
+///
+/// Removed: the key's place is asked for before the workflow's. The other run had the workflow's place and waited for the key's, the first the other way round:
+/// both until a deadline.
+#[tokio::test]
+async fn no_two_runs_of_workflows_wait_for_each_other_by_a_key_and_a_workflows_bound() {
+    let world = World::new();
+    let policy = Policy { max_concurrent_runs: Some(1), ..Policy::default() };
+    let bounded = world.workflow(2, Definition { policy, ..Definition::new(vec![task("inner", &[])]) }).await;
+    let outer = Definition::new(vec![task("before", &[]), after(sub_workflow("sub", bounded), "before")]);
+    let calling = world.workflow(1, outer).await;
+    let mut runs = Vec::new();
+    for workflow in [calling, bounded] {
+        let concurrency = json!({"key": "x", "limit": 1});
+        let target = json!({"workflow": {"id": workflow}});
+        let job = world.job_of(json!({"schedule": {"on_demand": true}, "target": target, "concurrency": concurrency}));
+        runs.push(world.run_of(&job.await).await);
+    }
+
+    world.work_tasks(|_, _| Some(succeeded())).await;
+    world.pass(60);
+    world.work_tasks(|_, _| Some(succeeded())).await;
+
+    for run in runs {
+        assert_eq!(world.watch(&run).await["status"], "succeeded");
+    }
+}
+
+/// The same where one has the workflow's place already when its job is given the key: it has taken it, and its process died.
+///
+/// Removed (`as_it_asked`): it asks for the key as well. It had the workflow's place and waited for the key's, the other the other way round.
+#[tokio::test]
+async fn who_has_a_workflows_place_does_not_wait_for_a_key_that_its_job_was_given_since() {
+    let world = World::new();
+    let policy = Policy { max_concurrent_runs: Some(1), ..Policy::default() };
+    let bounded = world.workflow(2, Definition { policy, ..Definition::new(vec![task("inner", &[])]) }).await;
+    let outer = Definition::new(vec![task("before", &[]), after(sub_workflow("sub", bounded), "before")]);
+    let calling = world.workflow(1, outer).await;
+    let concurrency = json!({"key": "x", "limit": 1});
+    let of = |workflow| json!({"schedule": {"on_demand": true}, "target": {"workflow": {"id": workflow}}});
+    let [first, second] = [of(calling), of(bounded)].map(|job| world.job_of(job));
+    let (first, second) = (first.await, second.await);
+    assert_eq!(world.patch(&format!("/v1/jobs/{first}"), json!({"concurrency": concurrency})).await.status, 200);
+    let runs = [world.run_of(&first).await, world.run_of(&second).await];
+    let run = runs[1].parse().unwrap();
+    let (slot, room) = items(SlotName::Workflow(bounded).id(&acme()), 1, run).next().expect("one item");
+    let take = Take { run, room };
+    assert!(matches!(world.ports.store().update(&acme(), slot, &take).await, Ok(Updated::Done(_))));
+    assert_eq!(world.patch(&format!("/v1/jobs/{second}"), json!({"concurrency": concurrency})).await.status, 200);
+
+    for _ in 0..2 {
+        world.work_tasks(|_, _| Some(succeeded())).await;
+        world.pass(60);
+    }
+
+    for run in runs {
+        assert_eq!(world.watch(&run).await["status"], "succeeded");
+    }
 }

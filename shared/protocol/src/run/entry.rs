@@ -122,7 +122,7 @@ async fn with_places<D: Ports>(
         let places = entrant.run.admission.places.clone();
         return Ok(Ok((entrant, places)));
     }
-    let needed = entrant.run.wants_of(needed);
+    let needed = as_it_asked(ports, &entrant.run, entrant.run.wants_of(needed)).await?;
     let needed = if entrant.run.admission.is_for(&needed) {
         needed
     } else if holds_any(ports, &entrant.run).await? {
@@ -143,6 +143,22 @@ async fn with_places<D: Ports>(
         };
     }
     Ok(Ok((entrant, needed)))
+}
+
+/// The place of a workflow alone is written down nowhere: who holds it and no key has asked before its job said one, and asks for none now.
+async fn as_it_asked<D: Ports>(ports: &D, run: &Run, needed: Vec<Bound>) -> Result<Vec<Bound>, Fault> {
+    let is_of_a_workflow = |bound: &&Bound| matches!(bound.slot, SlotName::Workflow(_));
+    let workflow = needed.iter().find(is_of_a_workflow).filter(|_| run.admission.is_empty() && needed.len() > 1);
+    let Some(workflow) = workflow else { return Ok(needed) };
+    if !holds(ports, Place::of(run, workflow)).await? {
+        return Ok(needed);
+    }
+    for bound in needed.iter().filter(|bound| !is_of_a_workflow(bound)) {
+        if holds(ports, Place::of(run, bound)).await? {
+            return Ok(needed);
+        }
+    }
+    Ok(vec![workflow.clone()])
 }
 
 async fn holds_any<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
