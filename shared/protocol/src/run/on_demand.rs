@@ -155,8 +155,13 @@ pub(crate) async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool)
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Answered::Queued(run))
         }
-        // Who bears the same idempotency key makes the same run; only a sweeper makes one that was given up.
-        Put::Conflict(Some(Seen { item, .. })) if named && !was_given_up(&item) => Ok(Answered::Replayed(item)),
+        Put::Conflict(Some(Seen { item, .. })) if !was_given_up(&item) => Ok(if named {
+            // Who bears the same idempotency key makes the same run; only a sweeper makes one that was given up.
+            Answered::Replayed(item)
+        } else {
+            // Nobody else knows the run's key: this request has made it, and somebody has begun it since, while the answer was lost.
+            Answered::Queued(item)
+        }),
         Put::Conflict(_) => Ok(Answered::TooSlow),
     }
 }
