@@ -12,6 +12,7 @@ use http::StatusCode;
 use minutehand_domain::audit::Deed;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::{AskedName, Fingerprint};
+use minutehand_domain::limits::PAGE;
 use minutehand_domain::operation::{Operation, OperationHead, OperationId, Order, Work};
 use minutehand_domain::trace::TraceContext;
 use minutehand_io::clock::Clock as _;
@@ -36,7 +37,7 @@ use crate::problem::{Kind, Problem};
 use crate::runs::no_index;
 
 /// Operations that one filtered request reads at most.
-const LOOKED_THROUGH: usize = 1000;
+const LOOKED_THROUGH: usize = 10_000;
 
 /// Begins an operation, or says what it would do.
 pub(crate) async fn start<D: Ports>(
@@ -142,10 +143,17 @@ pub(crate) async fn list<D: Ports>(
         Some(cursor) => Some(OperationId::from_bytes(scope.open(cursor).map_err(|_| foreign())?)),
         None => None,
     };
-    let mut items = wanted(&*app.ports, tenant, past, &params, limit + 1).await?;
-    let next_cursor = scope.cut(&mut items, limit, |last| last.id.as_bytes().to_vec());
+    let Found { items, next } = wanted(&*app.ports, tenant, past, &params, limit).await?;
     let items = items.iter().map(OperationView::of).collect();
+    let next_cursor = next.map(|last| scope.seal(last.as_bytes()));
     Ok(Json(Page { items, next_cursor }).into_response())
+}
+
+/// A page of those that are wanted.
+struct Found {
+    items: Vec<Operation>,
+    /// Behind what the next page begins; none at the end.
+    next: Option<OperationId>,
 }
 
 async fn wanted<D: Ports>(
@@ -154,18 +162,26 @@ async fn wanted<D: Ports>(
     mut past: Option<OperationId>,
     params: &OperationsQuery,
     most: usize,
-) -> Result<Vec<Operation>, Fault> {
-    let mut wanted = Vec::new();
-    loop {
-        let read = ports.store().list::<OperationHead>(tenant, (), past, LOOKED_THROUGH).await?.items;
-        let is_last = read.len() < LOOKED_THROUGH;
-        past = read.last().map(OperationHead::id);
-        wanted.extend(read.into_iter().filter_map(OperationHead::operation).filter(|one| params.wants(one)));
-        if is_last || wanted.len() >= most {
-            wanted.truncate(most);
-            return Ok(wanted);
+) -> Result<Found, Fault> {
+    let mut items = Vec::new();
+    for _ in 0..LOOKED_THROUGH / PAGE {
+        let read = ports.store().list::<OperationHead>(tenant, (), past, PAGE).await?.items;
+        let is_last = read.len() < PAGE;
+        for head in read {
+            let id = head.id();
+            if let Some(operation) = head.operation().filter(|one| params.wants(one)) {
+                if items.len() == most {
+                    return Ok(Found { items, next: past });
+                }
+                items.push(operation);
+            }
+            past = Some(id);
+        }
+        if is_last {
+            return Ok(Found { items, next: None });
         }
     }
+    Ok(Found { items, next: past })
 }
 
 pub(crate) async fn show<D: Ports>(

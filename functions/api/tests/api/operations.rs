@@ -1,9 +1,9 @@
 //! Operations: acts on many jobs or runs by filter: what counts, what a dry run says, how far they come, and what may be said to them.
 
-use minutehand_domain::operation::{OperationHead, Subject};
+use minutehand_domain::operation::{JobAct, JobFilter, Operation, OperationHead, OperationId, Subject, Work};
 use minutehand_domain::run::{ErrorCode, Outcome};
 use minutehand_io::Ports as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, World, acme, at, failed, succeeded};
@@ -233,6 +233,38 @@ async fn operations_are_listed_newest_first_by_kind_and_state() {
     assert_eq!(second.field("/next_cursor"), Value::Null);
     world.get("/v1/operations?kind=x").await.problem(422, "invalid");
     world.get("/v1/operations/op_x").await.problem(404, "not-found");
+}
+
+/// Removed: the bound. One request read all operations that the tenant has ever had.
+#[tokio::test]
+async fn a_filter_that_few_fit_reads_ten_thousand_operations_and_says_where_it_goes_on() {
+    let world = World::new();
+    tagged(&world, "a", 1).await;
+    let oldest = started(&world, json!({"act": "pause", "jobs": {}})).await.word("/operation_id");
+    let there = world.ports.store().list::<OperationHead>(&acme(), (), None, 1).await.unwrap().items.remove(0);
+    let there = there.operation().expect("it was begun");
+    for number in 0..12_000_u64 {
+        let mut bytes = [0; 16];
+        bytes[8..].copy_from_slice(&number.to_be_bytes());
+        let head = OperationHead::Operation(Box::new(Operation {
+            id: OperationId::from_bytes(bytes),
+            work: Work::Jobs { act: JobAct::Resume, filter: JobFilter::default() },
+            ..there.clone()
+        }));
+        let put = world.ports.store().put(&acme(), head.id(), &head, Guard::Absent).await.unwrap();
+        assert!(put.is_written());
+    }
+    let before = world.ports.store().meter().reads;
+
+    let first = world.get("/v1/operations?kind=pause_jobs").await;
+    let reads = world.ports.store().meter().reads - before;
+    let cursor = first.word("/next_cursor");
+    let second = world.get(&format!("/v1/operations?kind=pause_jobs&cursor={cursor}")).await;
+
+    assert!(reads <= 10_100, "{reads}");
+    let found = [&first, &second].map(|page| page.items("operation_id"));
+    assert_eq!(found.concat(), [json!(oldest)]);
+    assert_eq!(second.field("/next_cursor"), Value::Null);
 }
 
 /// A run that failed for each of these jobs.
