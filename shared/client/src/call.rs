@@ -70,6 +70,11 @@ impl<T> Call<T> {
         self
     }
 
+    /// What the query says of it.
+    pub fn said(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(there, _)| there == name).map(|(_, value)| &**value)
+    }
+
     pub(crate) fn json(self, body: &impl Serialize) -> Self {
         let body = serde_json::to_string(body).expect("a request is JSON");
         Self { body: Some(body), ..self }

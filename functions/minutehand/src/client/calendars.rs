@@ -60,10 +60,7 @@ Examples:
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct List {
-    #[command(flatten)]
-    paging: Paging,
-}
+pub(crate) struct List {}
 
 #[derive(Debug, Args)]
 pub(crate) struct One {
@@ -117,7 +114,7 @@ pub(crate) struct Delete {
 impl Calendars {
     pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
-            Self::List(list) => session.list(List::call(), &list.paging, "No calendars.", table).await,
+            Self::List(List {}) => session.list(List::call(), &Paging::default(), "No calendars.", table).await,
             Self::Show(One { name }) => session.show_answer(&calls::get_calendar(&name), card).await,
             Self::Put(put) => session.show_answer(&put.call(&put.file.read()?)?, told).await,
             Self::Import(import) => session.show_answer(&import.call(import.file.read()?), told).await,

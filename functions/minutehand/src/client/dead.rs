@@ -14,7 +14,7 @@ use minutehand_domain::priority::Priority;
 use super::failure::Failure;
 use super::input::Json;
 use super::instant::{Since, away, now};
-use super::list::Paging;
+use super::list::{Paging, onward};
 use super::runs::run::{card, table};
 use super::session::{Paper, Session, note};
 use super::table::{Cell, STRONG, Table};
@@ -186,14 +186,20 @@ impl Dead {
                     }
                     session.show(&answer, card)
                 }
-                None => told(session, &calls::redrive_dead_letters(&redrive.many(now())?)).await,
+                None => {
+                    let request = redrive.many(now())?;
+                    told(session, &calls::redrive_dead_letters(&request), request.filter.as_ref()).await
+                }
             },
             Self::Dismiss(Dismiss { which }) => match which.only() {
                 Some(run) => {
                     let request = NoteRequest { note: which.note.clone() };
                     session.show_answer(&calls::dismiss_dead_letter(run, &request), card).await
                 }
-                None => told(session, &calls::dismiss_dead_letters(&which.dismissal(now()))).await,
+                None => {
+                    let request = which.dismissal(now());
+                    told(session, &calls::dismiss_dead_letters(&request), request.filter.as_ref()).await
+                }
             },
         }
     }
@@ -308,12 +314,13 @@ impl Redrive {
     }
 }
 
-async fn told(session: &Session, call: &Call<LettersDoneView>) -> Result<(), Failure> {
+async fn told(session: &Session, call: &Call<LettersDoneView>, found: Option<&LetterFilter>) -> Result<(), Failure> {
     let answer = session.send(call).await?;
     session.show(&answer, done_view)?;
     let done = answer.read()?;
     if let Some(cursor) = done.next_cursor.as_ref().filter(|_| !session.json) {
-        note(&format!("there are more: again, or with --cursor {cursor}"));
+        let window = found.map_or([None, None], |filter| [filter.from, filter.to]).map(|at| at.map(|at| at.0));
+        note(&format!("there are more: again, or with {}", onward(window, cursor)));
     }
     all_done(&done.results)
 }

@@ -9,6 +9,7 @@ use super::cells::or_dash;
 use super::connection::Connection;
 use super::failure::Failure;
 use super::instant::{Ahead, away, now, short};
+use super::list::onward;
 use super::session::{Paper, Session, note};
 use super::table::{Cell, HELD, Table};
 
@@ -36,10 +37,12 @@ pub(crate) struct Ask {
 impl Ask {
     pub(crate) async fn execute(self) -> Result<(), Failure> {
         let session = Session::open(&self.connection)?;
-        let answer = session.send(&self.call(now())).await?;
+        let call = self.call(now());
+        let answer = session.send(&call).await?;
         session.show(&answer, view)?;
         if !session.json {
-            for remark in remarks(&answer.read()?) {
+            let window = ["from", "to"].map(|name| call.said(name));
+            for remark in remarks(&answer.read()?, window) {
                 note(&remark);
             }
         }
@@ -85,8 +88,8 @@ fn remark(fire: &JobFireView) -> String {
     said.join(", ")
 }
 
-fn remarks(fires: &FiresView) -> Vec<String> {
-    let more = fires.next_cursor.as_ref().map(|cursor| format!("there are more: --cursor {cursor}"));
+fn remarks(fires: &FiresView, window: [Option<&str>; 2]) -> Vec<String> {
+    let more = fires.next_cursor.as_ref().map(|cursor| format!("there are more: {}", onward(window, cursor)));
     let others = (!fires.complete).then(|| "there are more jobs than were asked".to_owned());
     let cut = fires.items.iter().any(|fire| fire.goes_on);
     let cut = cut.then(|| "of some jobs there are more: --per-job, or `jobs next` of one".to_owned());
@@ -146,8 +149,8 @@ UTC                   WHEN   JOB    NAME  PRIORITY  NOTE
 2027-03-14 08:00:00Z  in 2h  job_1  -     high
 ";
         assert_eq!(strip_str(&view(&fires, paper)).to_string(), wanted);
-        assert_eq!(remarks(&fires).len(), 3);
+        assert_eq!(remarks(&fires, [Some("A"), None])[0], "there are more: --from A --cursor more");
         let nothing = FiresView { items: Vec::new(), next_cursor: None, complete: true };
-        assert_eq!((view(&nothing, paper).as_str(), remarks(&nothing).len()), ("Nothing fires then.\n", 0));
+        assert_eq!((view(&nothing, paper).as_str(), remarks(&nothing, [None; 2]).len()), ("Nothing fires then.\n", 0));
     }
 }

@@ -1,5 +1,7 @@
 //! Lists: a page, or all pages one after the other.
 
+use std::fmt::Display;
+
 use clap::Args;
 use minutehand_client::wire::{Json, Page};
 use minutehand_client::{Answer, Call};
@@ -37,6 +39,13 @@ impl Paging {
     }
 }
 
+/// How the next page is asked for. A cursor goes with the window that it was given for, and what was said of that may have been relative to now.
+pub(crate) fn onward(window: [Option<impl Display>; 2], cursor: &str) -> String {
+    let said = ["--from", "--to"].into_iter().zip(window);
+    let said = said.filter_map(|(flag, at)| at.map(|at| format!("{flag} {at} ")));
+    said.chain([format!("--cursor {cursor}")]).collect()
+}
+
 impl Session {
     pub(crate) async fn list<T: DeserializeOwned>(
         &self,
@@ -45,6 +54,7 @@ impl Session {
         none: &str,
         view: impl FnOnce(&[T], Paper) -> Table,
     ) -> Result<(), Failure> {
+        let window = ["from", "to"].map(|name| list.said(name).map(str::to_owned));
         let (page, answer) = self.pages(list, paging).await?;
         if self.json {
             // A single page is passed on as it was written.
@@ -61,7 +71,7 @@ impl Session {
             print(&table.draw(paper.width))?;
         }
         if let Some(cursor) = &page.next_cursor {
-            note(&format!("there are more: --all, or --cursor {cursor}"));
+            note(&format!("there are more: --all, or {}", onward(window, cursor)));
         }
         Ok(())
     }

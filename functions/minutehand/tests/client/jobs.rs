@@ -112,6 +112,28 @@ fn lists_are_filtered_paged_and_followed_to_their_end() {
     assert_eq!(here.ok(&["jobs", "list", "--tag=none"]).stdout, "No jobs.\n");
 }
 
+/// Removed: the hint names the window beside the cursor. What was said relative to now is another window a moment later, and the cursor was refused.
+#[test]
+fn a_page_of_a_window_that_is_relative_to_now_says_how_to_get_the_next_one() {
+    let here = Here::start();
+    let job = here.json(&["jobs", "create", "--noop", "--every", "3600"]);
+    for _ in 0..2 {
+        here.ok(&["jobs", "run", job["job_id"].as_str().expect("an id")]);
+    }
+
+    for (list, window) in [
+        (&["fires", "--limit=1"][..], &["--from=1h", "--to=10h"][..]),
+        (&["runs", "list", "--limit=1"], &["--from=1h"]),
+    ] {
+        let page = here.ok(&[list, window].concat());
+        let begin = page.stderr.find("--from").expect("the hint says the window");
+        let onward: Vec<&str> = page.stderr[begin..].split_whitespace().collect();
+        let next = here.ok(&[list, &onward].concat());
+
+        assert_ne!(page.stdout, next.stdout, "{onward:?}");
+    }
+}
+
 #[test]
 fn a_page_says_how_to_get_the_next_one() {
     let here = Here::start();

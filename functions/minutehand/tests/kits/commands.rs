@@ -34,6 +34,13 @@ run = ["/bin/sh", "-c", "echo one; echo two >&2; echo '::progress 0.5 saying'; e
 run = ["cat"]
 result = "last_line"
 
+[command.keep]
+run = ["/bin/sh", "-c", "printf '::checkpoint \"'; head -c 20000 /dev/zero | tr '\\0' x; echo '\"'"]
+
+[command.done]
+run = ["/bin/sh", "-c", "echo 17; echo done"]
+result = "last_line"
+
 [command.env]
 run = ["/bin/sh", "-c", 'printf "{{\"run\":\"%s\",\"attempt\":%d,\"mode\":\"%s\",\"key\":\"%s\",\"trace\":\"%s\"}}\n" "$MINUTEHAND_RUN" "$MINUTEHAND_ATTEMPT" "$MODE" "$MINUTEHAND_KEY$SECRET" "$TRACEPARENT"']
 env = { MODE = "live" }
@@ -77,6 +84,24 @@ async fn exit_codes_are_outcomes_and_the_last_line_may_be_the_result() {
     assert_eq!(outcomes(&tried_again), ["failed", "failed"], "{tried_again}");
     let read = host.over("read", json!({ "n": 1.50 }), 0).await;
     assert_eq!(read["result"], json!({ "n": 1.50 }), "{read}");
+    let words = host.over("done", json!({}), 0).await;
+    assert_eq!(
+        (&words["status"], &words["result"]),
+        (&json!("succeeded"), &Value::Null),
+        "the last line is no JSON: {words}"
+    );
+}
+
+/// Removed: a line of 20,000 characters is one. It was two, of which neither is JSON: nothing was kept, and the result was none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_line_is_one_checkpoint_or_one_result() {
+    let host = Host::start();
+    let _worker = host.works();
+    let long = json!("x".repeat(20_000));
+
+    let (kept, read) = tokio::join!(host.over("keep", json!({}), 0), host.over("read", long.clone(), 0));
+
+    assert_eq!((&kept["checkpoint"], &read["result"]), (&long, &long));
 }
 
 #[tokio::test(flavor = "multi_thread")]

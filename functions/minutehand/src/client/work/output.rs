@@ -5,14 +5,27 @@ use std::io::{BufRead as _, BufReader, Read};
 use minutehand_client::worker::Context;
 use serde_json::value::RawValue;
 
-/// A longer line is several.
-const LINE_BYTES: u64 = 16 * 1024;
+/// A longer line is several: no checkpoint and no result is longer.
+const LINE_BYTES: u64 = 320 * 1024;
+/// What an error says of a line.
+const QUOTED_CHARS: usize = 1000;
 
-/// What is worth remembering of it.
+/// What is worth remembering of it: its last line that is not blank.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    pub(super) last_line: Option<String>,
-    pub(super) last_json: Option<Box<RawValue>>,
+    last_line: Option<String>,
+}
+
+impl Heard {
+    /// As a failure quotes it.
+    pub(super) fn quoted(&self) -> Option<String> {
+        self.last_line.as_ref().map(|line| line.chars().take(QUOTED_CHARS).collect())
+    }
+
+    /// None where it is no JSON.
+    pub(super) fn result(self) -> Option<Box<RawValue>> {
+        self.last_line.and_then(|line| RawValue::from_string(line.trim().to_owned()).ok())
+    }
 }
 
 /// Until nobody writes any more.
@@ -26,9 +39,6 @@ pub(super) fn hear(stream: impl Read, ctx: &Context, speaks: bool) -> Heard {
             continue;
         }
         ctx.log(&line);
-        if let Ok(json) = RawValue::from_string(line.clone()) {
-            heard.last_json = Some(json);
-        }
         if !line.trim().is_empty() {
             heard.last_line = Some(line);
         }

@@ -180,11 +180,11 @@ fn outcome(
     let Some(code) = status.and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok()) else {
         return Err(NotDone::failed("killed", "a signal ended it"));
     };
-    let said = stderr.last_line.or(stdout.last_line).map(|line| format!(": {line}")).unwrap_or_default();
+    let said = stderr.quoted().or_else(|| stdout.quoted()).map(|line| format!(": {line}")).unwrap_or_default();
     let failed = NotDone::failed(&format!("exit_{code}"), &format!("exit code {code}{said}"));
     match (command.exit(code), command.result) {
         (Exit::Success, ResultOf::ExitCode) => Ok(to_raw_value(&json!({ "exit_code": code }))?),
-        (Exit::Success, ResultOf::LastLine) => Ok(stdout.last_json.map_or_else(|| to_raw_value(&()), Ok)?),
+        (Exit::Success, ResultOf::LastLine) => Ok(stdout.result().map_or_else(|| to_raw_value(&()), Ok)?),
         (Exit::Retry, _) => Err(failed),
         (Exit::Fail, _) => Err(failed.for_good()),
         (Exit::HandBack, _) => Err(NotDone::HandBack),
