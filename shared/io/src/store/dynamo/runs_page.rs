@@ -46,6 +46,9 @@ pub(super) async fn read(
     while looks < limit {
         let most = BATCH.min(limit - looks);
         let entries = list.take(most).await?;
+        if entries.is_empty() {
+            break; // DynamoDB refuses to be asked for nothing
+        }
         looks += entries.len();
         page.next = entries.last().filter(|_| looks == limit).and_then(|last| keys::run_listed_at(&last.listed_at));
         let is_the_end = entries.len() < most;
