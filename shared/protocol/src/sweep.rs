@@ -266,12 +266,14 @@ impl<D: Ports> Sweep<'_, D> {
 
     /// Whatever fails, or is left for want of time, keeps its bucket: says whether anything was.
     async fn put_off_all(&self, unreadable: Vec<Unreadable>, swept: &mut Swept) -> bool {
-        unreadable.iter().for_each(|left| say(left, &mut swept.pass));
+        for left in &unreadable {
+            say(left, &mut swept.pass);
+        }
         let putting_off = unreadable.into_iter().map(|left| self.put_off_in_time(left).boxed());
         let all: Vec<_> = stream::iter(putting_off).buffer_unordered(AT_ONCE).collect().await;
         all.into_iter().fold(false, |is_any_left, each| match each {
-            Ok(is_put_off) => is_any_left | !is_put_off,
-            Err(fault) => swept.note(Err(fault)) | is_any_left,
+            Ok(is_put_off) => is_any_left || !is_put_off,
+            Err(fault) => swept.note(Err(fault)) || is_any_left,
         })
     }
 

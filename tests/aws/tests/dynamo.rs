@@ -525,7 +525,7 @@ mod far_away {
         assert!(matches!(&others[..], [run, slot] if run.contains(" run#") && slot.contains("#slot ")), "{others:?}");
     }
 
-    /// Tried: with a survey that ends with its first page, two of the timers are found; with a walk that does, one of those that cannot be read.
+    /// Tried: with a survey that ends with its first page, two of the timers are found.
     #[tokio::test]
     async fn what_goes_through_all_timers_goes_on_behind_a_page() {
         let (store, between, dynamo) = far().await;

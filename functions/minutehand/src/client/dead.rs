@@ -177,30 +177,8 @@ impl Dead {
             Self::Redrive(Redrive { which, .. }) | Self::Dismiss(Dismiss { which }) if which.dry_run => {
                 which.listed(session).await
             }
-            Self::Redrive(redrive) => match redrive.which.only() {
-                Some(run) => {
-                    let request = redrive.one()?;
-                    let answer = session.send_once(&calls::redrive_dead_letter(run, &request)).await?;
-                    if answer.replayed() {
-                        note(&format!("{run} was tried again before, as:"));
-                    }
-                    session.show(&answer, card)
-                }
-                None => {
-                    let request = redrive.many(now())?;
-                    told(session, &calls::redrive_dead_letters(&request), request.filter.as_ref()).await
-                }
-            },
-            Self::Dismiss(Dismiss { which }) => match which.only() {
-                Some(run) => {
-                    let request = NoteRequest { note: which.note.clone() };
-                    session.show_answer(&calls::dismiss_dead_letter(run, &request), card).await
-                }
-                None => {
-                    let request = which.dismissal(now());
-                    told(session, &calls::dismiss_dead_letters(&request), request.filter.as_ref()).await
-                }
-            },
+            Self::Redrive(redrive) => redrive.execute(session).await,
+            Self::Dismiss(Dismiss { which }) => which.dismiss(session).await,
         }
     }
 }
@@ -289,6 +267,15 @@ impl Which {
         self.filter.list(&paging, session).await
     }
 
+    async fn dismiss(&self, session: &Session) -> Result<(), Failure> {
+        if let Some(run) = self.only() {
+            let request = NoteRequest { note: self.note.clone() };
+            return session.show_answer(&calls::dismiss_dead_letter(run, &request), card).await;
+        }
+        let request = self.dismissal(now());
+        told(session, &calls::dismiss_dead_letters(&request), request.filter.as_ref()).await
+    }
+
     fn dismissal(&self, now: Moment) -> DismissManyRequest {
         let (cursor, note) = (self.cursor.clone(), self.note.clone());
         DismissManyRequest { run_ids: self.named(), filter: self.found(now), cursor, note }
@@ -296,6 +283,18 @@ impl Which {
 }
 
 impl Redrive {
+    async fn execute(&self, session: &Session) -> Result<(), Failure> {
+        let Some(run) = self.which.only() else {
+            let request = self.many(now())?;
+            return told(session, &calls::redrive_dead_letters(&request), request.filter.as_ref()).await;
+        };
+        let answer = session.send_once(&calls::redrive_dead_letter(run, &self.one()?)).await?;
+        if answer.replayed() {
+            note(&format!("{run} was tried again before, as:"));
+        }
+        session.show(&answer, card)
+    }
+
     fn patch(&self) -> Result<Option<Vec<PatchStep>>, Failure> {
         let Some(patch) = self.patch.as_ref().map(Json::read).transpose()? else { return Ok(None) };
         let read = serde_json::from_str(patch.text());

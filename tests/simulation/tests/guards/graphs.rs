@@ -907,7 +907,9 @@ fn a_look_at_a_stopped_run_that_is_delivered_twice_leaves_the_next() {
     stage.play_to(19);
     let before = stage.timers_of(run.given());
 
-    ["first", "second"].map(|name| stage.deliver_first(20, name, run.given()));
+    for name in ["first", "second"] {
+        stage.deliver_first(20, name, run.given());
+    }
     stage.play_to(25);
 
     assert_eq!(stage.timers_of(run.given()), before);
