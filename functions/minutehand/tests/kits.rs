@@ -20,6 +20,8 @@ mod scenes;
 #[path = "support/server.rs"]
 #[expect(dead_code, reason = "other tests ask more of it")]
 mod server;
+#[path = "kits/stub.rs"]
+mod stub;
 
 use self::actor::Kit;
 

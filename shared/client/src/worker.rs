@@ -48,6 +48,7 @@ use std::time::Duration;
 
 use minutehand_wire::{LeaseRequest, LeaseView};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
@@ -59,6 +60,7 @@ pub use self::not_done::NotDone;
 
 use self::held::{Ended, Held};
 use self::keeper::Keeper;
+use crate::call::Call;
 use crate::client::Client;
 use crate::error::ClientError;
 
@@ -68,6 +70,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Nothing but a poll takes longer than this.
 const REQUEST: Duration = Duration::from_secs(10);
+/// The largest body of a request that the server takes.
+const BODY_BYTES: usize = 320 * 1024;
 
 type Carried = Pin<Box<dyn Future<Output = Result<Box<RawValue>, NotDone>> + Send>>;
 type Handler = Arc<dyn Fn(Context) -> Carried + Send + Sync>;
@@ -410,6 +414,16 @@ async fn carry_out(handler: Handler, held: Arc<Held>, client: Client, grace: Dur
         }
     };
     held.end(ended);
+}
+
+/// Sends it. The server refuses a larger one before it has read it, and closes the connection: that would look like a broken network.
+async fn send<T: DeserializeOwned>(client: &Client, call: &Call<T>) -> Result<T, ClientError> {
+    let bytes = call.body().map_or(0, str::len);
+    if bytes > BODY_BYTES {
+        let why = format!("a request has at most {BODY_BYTES} bytes, and this one has {bytes}");
+        return Err(ClientError::Unsendable(why));
+    }
+    client.send(call).await?.read()
 }
 
 /// The server would say so again.

@@ -21,10 +21,12 @@ one call of C code that holds the interpreter's lock for longer than a lease doe
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import inspect
 import json
 import logging
+import math
 import os
 import random
 import re
@@ -50,6 +52,9 @@ MOST_LINES = 100
 MOST_LINE = 2048
 MOST_STAGE = 128
 MOST_MESSAGE = 1024
+# In bytes: of a checkpoint as compact JSON, and of the body of a request.
+MOST_CHECKPOINT = 256 * 1024
+MOST_BODY = 320 * 1024
 # Of all lines of a heartbeat, in bytes: beside the largest checkpoint there is room for so much.
 MOST_LOG_BYTES = 48 * 1024
 # Lines that wait for a heartbeat; the oldest give way, and that is said.
@@ -61,6 +66,11 @@ LONGEST_WAIT = 30.0
 LONGEST_BEAT_WAIT = 2.0
 # Nothing but a poll takes longer than this.
 REQUEST_SECONDS = 10.0
+# The lease is over, or was never this worker's. Any other refusal is of what was said.
+OF_THE_LEASE = (401, 403, 404, 409)
+# What the bell rings with when somebody calls `stop`: no signal has this number.
+STOP = b"\0"
+STOPS = (STOP, bytes([signal.SIGTERM]), bytes([signal.SIGINT]))
 
 log = logging.getLogger("minutehand.worker")
 
@@ -85,7 +95,7 @@ class Cancelled(Exception):
 
 
 class Refused(Exception):
-    """The server says no, and would say it again: the key, the pool or the address is wrong."""
+    """The server says no, and would say it again: the key, the pool or the address is wrong, or a checkpoint is too large."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(f"{detail} ({status})")
@@ -126,25 +136,43 @@ class Context:
         self.traceparent: str | None = lease.get("traceparent")
         self.tracestate: str | None = lease.get("tracestate")
         self.deadline: datetime | None = _instant(lease.get("deadline_at"))
-        self._checkpoint: Any = lease.get("checkpoint")
+        # The checkpoint that was handed over last, and its number; that of the holder before has none.
+        self._last: tuple[int, Any] = (0, lease.get("checkpoint"))
+        self._keeping = threading.Lock()
         self._sink = sink
         self._cancelled = threading.Event()
         self._on_cancel: Callable[[], object] | None = None
 
     @property
     def checkpoint(self) -> Any:
-        """What was kept last: by this attempt, or by the holder before. None where nothing was."""
-        return self._checkpoint
+        """What was kept last: by this attempt, or by the holder before. None where nothing was. It is so from when it was handed to
+        `keep`; where the server refuses it, it is again what the server has."""
+        return self._sink.standing(*self._last)
 
     @checkpoint.setter
     def checkpoint(self, value: Any) -> None:
         self.keep(value)
 
     def keep(self, value: Any, *, now: bool = False) -> None:
-        """Keeps a value (any JSON) for the next holder. It goes with the next heartbeat; with `now` it is sent at once,
-        and `keep` returns when the server has it, or raises `Cancelled` where the lease is lost."""
-        self._sink.keep(json.dumps(value, allow_nan=False), now)
-        self._checkpoint = value
+        """Keeps a value (any JSON but null) for the next holder. It goes with the next heartbeat; with `now` it is sent at once,
+        and `keep` returns when the server has it, or raises `Refused` where the server refuses it, `Cancelled` where the lease is
+        lost. One of more than 256 KiB is `Refused` before anything is sent, and what was kept before stays. None is a `ValueError`:
+        the server takes null for no checkpoint given."""
+        text = json.dumps(value, allow_nan=False)
+        if text == "null":
+            raise ValueError("a checkpoint cannot be None: the server takes null for no checkpoint given")
+        _check_checkpoint(text)
+        number = self._hand_over(value, text, now)
+        if now:
+            self._sink.until_kept(number)
+
+    def _hand_over(self, value: Any, text: str, now: bool) -> int:
+        # Of two threads that keep something the later one is the later one everywhere.
+        with self._keeping:
+            number = self._last[0] + 1
+            self._last = (number, value)
+            self._sink.keep(number, text, now)
+            return number
 
     def effect(self, key: str) -> Effect:
         """Claims an effect before it is made. Raises `Cancelled` where the lease is lost."""
@@ -152,8 +180,10 @@ class Context:
         return Effect(key, answer["first"], answer["outcome"], self._sink)
 
     def progress(self, fraction: float, stage: str | None = None) -> None:
-        """How far it is, from 0 to 1, and with what it is busy."""
-        self._sink.progress(min(max(float(fraction), 0.0), 1.0), None if stage is None else _line(stage, MOST_STAGE))
+        """How far it is, from 0 to 1, and with what it is busy. What is beyond is cut to that, infinity too; NaN counts as 0."""
+        share = float(fraction)
+        share = 0.0 if math.isnan(share) else min(max(share, 0.0), 1.0)
+        self._sink.progress(share, None if stage is None else _line(stage, MOST_STAGE))
 
     def log(self, text: object) -> None:
         """Each line is a line of the run's log."""
@@ -225,6 +255,8 @@ class Worker:
         self._refused: Refused | None = None
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
+        # Where the program was told of its signals before the bell was; -1 is nowhere.
+        self._bell_before = -1
 
     def job(self, handler: str) -> Callable[[H], H]:
         """The decorated function carries out the runs of this handler. It may be `async`."""
@@ -254,7 +286,7 @@ class Worker:
 
     def stop(self) -> None:
         """Asks it to stop, as SIGTERM does: a second time, not to wait for handlers any more."""
-        self._bell.send(b"s")
+        self._bell.send(STOP)
 
     def run(self) -> None:
         """Works until SIGTERM or SIGINT, then takes no more, lets handlers finish and hands the rest back. Raises `Refused` where
@@ -265,14 +297,15 @@ class Worker:
         taking = threading.Thread(target=self._take, name="minutehand-take", daemon=True)
         try:
             taking.start()
-            self._asked_to_stop(None)
+            while not self._asked_to_stop(None):
+                pass
             self._drain(taking)
         finally:
             self._stopping = True
             for number, handler in before.items():
                 signal.signal(number, handler)
             if before:
-                signal.set_wakeup_fd(-1)
+                signal.set_wakeup_fd(self._bell_before)
         if self._refused:
             raise self._refused
 
@@ -346,12 +379,22 @@ class Worker:
         if threading.current_thread() is not threading.main_thread():
             return {}
         # The interpreter rings the bell itself: a handler in Python that took a lock could wait for its own thread.
-        signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
+        self._bell_before = signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
         return {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def _asked_to_stop(self, seconds: float | None) -> bool:
+        """Whether the next ring within so many seconds is for that. The bell rings for every signal that the program has a handler for."""
         heard, _, _ = select.select([self._ear], [], [], seconds)
-        return bool(heard) and bool(self._ear.recv(1))
+        ring = self._ear.recv(1) if heard else b""
+        if ring and ring not in STOPS:
+            self._pass_on(ring)
+        return ring in STOPS
+
+    def _pass_on(self, ring: bytes) -> None:
+        """A signal that is the program's own affair: an event loop, perhaps, waits to be told of it."""
+        if self._bell_before >= 0:
+            with contextlib.suppress(OSError):
+                os.write(self._bell_before, ring)
 
     def _drain(self, taking: threading.Thread) -> None:
         with self._change:
@@ -398,7 +441,15 @@ class Worker:
 class _Sink:
     """Where what a handler says goes."""
 
-    def keep(self, value: str, now: bool) -> None:
+    def keep(self, number: int, value: str, now: bool) -> None:
+        raise NotImplementedError
+
+    def until_kept(self, number: int) -> None:
+        """Until the server has this checkpoint, or a later one."""
+        raise NotImplementedError
+
+    def standing(self, number: int, value: Any) -> Any:
+        """This checkpoint, which was handed over last; or where it was refused what the server has."""
         raise NotImplementedError
 
     def progress(self, fraction: float, stage: str | None) -> None:
@@ -415,8 +466,14 @@ class _Notes(_Sink):
     def __init__(self, inline: Inline) -> None:
         self.inline = inline
 
-    def keep(self, value: str, now: bool) -> None:
+    def keep(self, number: int, value: str, now: bool) -> None:
         self.inline.checkpoints.append(json.loads(value))
+
+    def until_kept(self, number: int) -> None:
+        pass
+
+    def standing(self, number: int, value: Any) -> Any:
+        return value
 
     def progress(self, fraction: float, stage: str | None) -> None:
         self.inline.progress.append((fraction, stage))
@@ -431,6 +488,30 @@ class _Notes(_Sink):
         return before
 
 
+@dataclass(frozen=True)
+class _Beat:
+    """What one heartbeat says."""
+
+    parts: dict[str, Any]
+    # Of its checkpoint.
+    number: int
+    # How many lines were thrown away before its own.
+    dropped: int
+
+    def said(self) -> dict[str, Any]:
+        """That lines are missing is said where they would be. It is never one of the lines that wait, or it could be thrown away as those
+        were, and its count with it."""
+        if not self.dropped:
+            return self.parts
+        notice = f"({self.dropped} lines before this one were too many)"
+        return self.parts | {"logs": [notice, *self.parts["logs"]]}
+
+    def singly(self) -> list["_Beat"]:
+        """One for each part. The first says nothing: it keeps the lease, whatever is refused."""
+        parts: list[dict[str, Any]] = [{}, *({name: value} for name, value in self.parts.items())]
+        return [_Beat(part, self.number, self.dropped if "logs" in part else 0) for part in parts]
+
+
 class _Held(_Sink):
     """A lease: what is to be said with its next heartbeat, and until when it is this worker's by the clock of this machine."""
 
@@ -443,7 +524,11 @@ class _Held(_Sink):
         self.waiting: dict[str, Any] = {}
         self.lines: deque[str] = deque()
         self.dropped = 0
-        self.said, self.sent = 0, 0
+        # Checkpoints are numbered: the last that was said, the last that the server has, and the last that it refused, with its words.
+        self.kept, self.sent = 0, 0
+        self.refused: tuple[int, Refused | None] = (0, None)
+        # The checkpoint that the server has.
+        self.has: Any = lease.get("checkpoint")
         self.is_urgent = False
         self.change = threading.Condition()
         # One heartbeat at a time, of whichever thread.
@@ -453,13 +538,24 @@ class _Held(_Sink):
 
     # What the handler says.
 
-    def keep(self, value: str, now: bool) -> None:
-        mine = self._say({"checkpoint": json.loads(value)}, now)
-        if now:
-            with self.change:
-                self.change.wait_for(lambda: self.sent >= mine or self.is_lost or self.is_over)
-                if self.sent < mine:
-                    raise Cancelled
+    def keep(self, number: int, value: str, now: bool) -> None:
+        with self.change:
+            self.kept = number
+            self._say({"checkpoint": json.loads(value)}, now)
+
+    def until_kept(self, number: int) -> None:
+        with self.change:
+            self.change.wait_for(lambda: max(self.sent, self.refused[0]) >= number or self._is_done())
+            sent, (refused, why) = self.sent, self.refused
+        if sent >= number:
+            return
+        if refused >= number and why is not None:
+            raise Refused(why.status, why.detail)
+        raise Cancelled
+
+    def standing(self, number: int, value: Any) -> Any:
+        with self.change:
+            return self.has if self.refused[0] == number else value
 
     def progress(self, fraction: float, stage: str | None) -> None:
         self._say({"progress": fraction} | ({} if stage is None else {"stage": stage}), False)
@@ -467,10 +563,13 @@ class _Held(_Sink):
     def line(self, line: str) -> None:
         with self.change:
             self.lines.append(line)
-            if len(self.lines) > MOST_WAITING_LINES:
-                self.lines.popleft()
-                self.dropped += 1
+            self._shed()
         self._say({}, len(self.lines) >= MOST_LINES)
+
+    def _shed(self) -> None:
+        while len(self.lines) > MOST_WAITING_LINES:
+            self.lines.popleft()
+            self.dropped += 1
 
     def effect(self, key: str, outcome: str | None) -> dict[str, Any]:
         """Until the server has heard it, or the lease is lost. Sent again, it is the same claim."""
@@ -495,14 +594,12 @@ class _Held(_Sink):
             connection.close()
         raise Cancelled
 
-    def _say(self, what: dict[str, Any], is_urgent: bool) -> int:
+    def _say(self, what: dict[str, Any], is_urgent: bool) -> None:
         with self.change:
             self.waiting |= what
-            self.said += 1
             if is_urgent:
                 self.is_urgent = True
                 self.change.notify_all()
-            return self.said
 
     # The thread that keeps the lease.
 
@@ -529,27 +626,79 @@ class _Held(_Sink):
                 if not self.is_over:
                     self._beat()
         except Refused as refused:
-            self._refused_beat(refused)
+            self.lose(str(refused))
         except (_Later, OSError, http.client.HTTPException, ValueError) as why:
             log.warning("a heartbeat of %s failed: %s", self.ctx.run_id, why)
             return min(wait * 2 or FIRST_WAIT, LONGEST_BEAT_WAIT) * random.uniform(0.5, 1.0)
         return 0.0
 
     def _beat(self) -> None:
+        """Says all that waits. Where that is refused its parts are sent one by one, so that only what is at fault is left out."""
         with self.change:
-            said, what = self.said, dict(self.waiting)
-            lines = _as_many(self.lines)
-            if self.dropped and lines:
-                lines[0] = f"({self.dropped} lines before this one were too many)"
-        request = {"token": self.token, "lease_seconds": self.worker.lease_seconds} | what
-        if lines:
-            request["logs"] = lines
+            beat = self._taken()
+        try:
+            self._exchange(beat)
+        except Refused as refused:
+            if refused.status in OF_THE_LEASE:
+                raise
+            self._say_singly(beat)
+        except Exception:
+            self._put_back(beat)
+            raise
+
+    def _say_singly(self, whole: _Beat) -> None:
+        beats = whole.singly()
+        for at, beat in enumerate(beats):
+            try:
+                self._exchange(beat)
+            except Refused as refused:
+                if refused.status in OF_THE_LEASE:
+                    raise
+                self._leave_out(beat, refused)
+            except Exception:
+                for rest in beats[at:]:
+                    self._put_back(rest)
+                raise
+
+    def _exchange(self, beat: _Beat) -> None:
+        request = {"token": self.token, "lease_seconds": self.worker.lease_seconds} | beat.said()
         begin = time.monotonic()
         seconds = min(REQUEST_SECONDS, max(self.until - begin, 0.1))
         answer = self.beats.post(f"{self.path}/heartbeat", request, seconds)
         with self.change:
             self._heard(answer, begin)
-            self._sent(said, what, lines)
+            if "checkpoint" in beat.parts:
+                self.sent, self.has = beat.number, beat.parts["checkpoint"]
+            self.is_urgent = self.is_urgent or len(self.lines) >= MOST_LINES
+            self.change.notify_all()
+
+    def _taken(self) -> _Beat:
+        """What goes with the next heartbeat. What is said from now on goes with the one after it."""
+        # That some are missing is a line as well.
+        lines = _as_many(self.lines, MOST_LINES - 1 if self.dropped else MOST_LINES)
+        for _ in lines:
+            self.lines.popleft()
+        dropped = self.dropped if lines else 0
+        self.dropped -= dropped
+        parts, self.waiting, self.is_urgent = self.waiting, {}, False
+        return _Beat(parts | ({"logs": lines} if lines else {}), self.kept, dropped)
+
+    def _put_back(self, beat: _Beat) -> None:
+        """What did not arrive. What was said since is newer."""
+        with self.change:
+            self.lines.extendleft(reversed(beat.parts.get("logs", [])))
+            self.dropped += beat.dropped
+            self._shed()
+            self.waiting = {name: value for name, value in beat.parts.items() if name != "logs"} | self.waiting
+
+    def _leave_out(self, beat: _Beat, refused: Refused) -> None:
+        """It would be refused again."""
+        names = ", ".join(beat.parts) or "a bare heartbeat"
+        log.error("what %s says is refused, and left out (%s): %s", self.ctx.run_id, names, refused)
+        if "checkpoint" in beat.parts:
+            with self.change:
+                self.refused = (beat.number, refused)
+                self.change.notify_all()
 
     def _heard(self, answer: dict[str, Any], begin: float) -> None:
         expires, before = _instant(answer["lease_expires_at"]), self.expires
@@ -562,32 +711,6 @@ class _Held(_Sink):
         self.expires = expires
         if answer["cancel_requested"]:
             self.ctx._cancel()
-
-    def _sent(self, said: int, what: dict[str, Any], lines: list[str]) -> None:
-        for name, value in what.items():
-            if self.waiting.get(name) is value:
-                del self.waiting[name]
-        if lines:
-            self.dropped = 0
-        for _ in lines:
-            if self.lines:
-                self.lines.popleft()
-        self.sent = max(self.sent, said)
-        self.is_urgent = len(self.lines) >= MOST_LINES or (self.is_urgent and self.said > said)
-        self.change.notify_all()
-
-    def _refused_beat(self, refused: Refused) -> None:
-        if refused.status in (401, 403, 404, 409):
-            self.lose(str(refused))
-            return
-        # What was said with it is at fault, and would be again: the lease is kept without.
-        log.error("what %s says with its heartbeat is refused, and left out: %s", self.ctx.run_id, refused)
-        with self.change:
-            self.waiting.clear()
-            self.lines.clear()
-            self.is_urgent = False
-            self.sent = self.said
-            self.change.notify_all()
 
     def _is_past(self) -> bool:
         if time.monotonic() >= self.until:
@@ -655,7 +778,7 @@ class _Held(_Sink):
                     self.is_over = True
                 return
             except Refused as refused:
-                if refused.status in (401, 403, 404, 409) or what == "fail":
+                if refused.status in OF_THE_LEASE or what == "fail":
                     log.warning("how %s ended is refused: %s", self.ctx.run_id, refused)
                     return
                 what, body = "fail", _error("result_refused", refused.detail, False)
@@ -670,7 +793,7 @@ class _Held(_Sink):
             try:
                 self._beat()
             except Refused as refused:
-                self._refused_beat(refused)
+                self.lose(str(refused))
 
     def give_back(self) -> None:
         """The worker goes away; whatever the handler does from now on is nobody's."""
@@ -719,13 +842,20 @@ async def _cancellable(work: Coroutine[Any, Any, Any], ctx: Context) -> Any:
         ctx._on_cancel = None
 
 
-def _as_many(lines: deque[str]) -> list[str]:
+def _check_checkpoint(text: str) -> None:
+    """Before it takes the place of one that waits: the server would refuse it, and what waited would be lost with it."""
+    size = len(_json(json.loads(text)))
+    if size > MOST_CHECKPOINT:
+        raise Refused(413, f"a checkpoint has at most {MOST_CHECKPOINT} bytes, and this one has {size}")
+
+
+def _as_many(lines: deque[str], most: int) -> list[str]:
     """As go with one heartbeat."""
     taken: list[str] = []
     room = MOST_LOG_BYTES
     for line in lines:
         room -= len(_json(line))
-        if len(taken) == MOST_LINES or room < 0:
+        if len(taken) == most or room < 0:
             break
         taken.append(line)
     return taken
@@ -780,23 +910,24 @@ class _Connection:
         self.open: http.client.HTTPConnection | None = None
 
     def post(self, path: str, body: dict[str, Any], seconds: float, headers: dict[str, str] | None = None) -> Any:
+        text = _body(body)
         is_used = self.open is not None
         try:
-            return self._exchange(path, body, seconds, headers)
+            return self._exchange(path, text, seconds, headers)
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
             if not is_used:
                 raise
             # An idle connection was closed: a new one tells.
-            return self._exchange(path, body, seconds, headers)
+            return self._exchange(path, text, seconds, headers)
 
-    def _exchange(self, path: str, body: dict[str, Any], seconds: float, headers: dict[str, str] | None) -> Any:
+    def _exchange(self, path: str, body: bytes, seconds: float, headers: dict[str, str] | None) -> Any:
         connection = self.open or self.server.connect(seconds)
         self.open = None
         try:
             connection.timeout = seconds
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)
-            connection.request("POST", self.server.prefix + path, _json(body), self.server.headers | (headers or {}))
+            connection.request("POST", self.server.prefix + path, body, self.server.headers | (headers or {}))
             response = connection.getresponse()
             text = response.read()
         except BaseException:
@@ -809,6 +940,14 @@ class _Connection:
         if self.open is not None:
             self.open.close()
             self.open = None
+
+
+def _body(request: dict[str, Any]) -> bytes:
+    """The server refuses a larger one before it has read it, and closes the connection: that would look like a broken network."""
+    text = _json(request)
+    if len(text) > MOST_BODY:
+        raise Refused(413, f"a request has at most {MOST_BODY} bytes, and this one has {len(text)}")
+    return text
 
 
 def _read(response: http.client.HTTPResponse, text: bytes) -> Any:

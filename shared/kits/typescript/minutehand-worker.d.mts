@@ -42,8 +42,9 @@ export interface Context<Payload = any, Checkpoint = any> {
   readonly deadline: Date | null;
   readonly cancelled: boolean;
   readonly signal: AbortSignal;
-  checkpoint: Checkpoint | null;
-  keep(value: Checkpoint, options?: { now?: boolean }): Promise<void>;
+  get checkpoint(): Checkpoint | null;
+  set checkpoint(value: NonNullable<Checkpoint>);
+  keep(value: NonNullable<Checkpoint>, options?: { now?: boolean }): Promise<void>;
   effect<Outcome = any>(key: string): Promise<Effect<Outcome>>;
   progress(fraction: number, stage?: string): void;
   log(text: unknown): void;

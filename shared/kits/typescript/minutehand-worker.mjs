@@ -34,6 +34,9 @@ const MOST_LINES = 100;
 const MOST_LINE = 2048;
 const MOST_STAGE = 128;
 const MOST_MESSAGE = 1024;
+// In bytes: of a checkpoint as JSON, and of the body of a request.
+const MOST_CHECKPOINT = 256 * 1024;
+const MOST_BODY = 320 * 1024;
 /** Of all lines of a heartbeat, in bytes: beside the largest checkpoint there is room for so much. */
 const MOST_LOG_BYTES = 48 * 1024;
 /** Lines that wait for a heartbeat; the oldest give way, and that is said. */
@@ -45,6 +48,8 @@ const LONGEST_WAIT = 30_000;
 const LONGEST_BEAT_WAIT = 2_000;
 /** Nothing but a poll takes longer than this. */
 const REQUEST_MS = 10_000;
+/** The lease is over, or was never this worker's. Any other refusal is of what was said. */
+const OF_THE_LEASE = [401, 403, 404, 409];
 const KEEPER = "minutehand-keeper";
 
 /** The attempt has failed; with `retryable: false` so has the run. */
@@ -73,7 +78,7 @@ export class Cancelled extends Error {
   }
 }
 
-/** The server says no, and would say it again: the key, the pool or the address is wrong. */
+/** The server says no, and would say it again: the key, the pool or the address is wrong, or a checkpoint is too large. */
 export class Refused extends Error {
   constructor(status, detail) {
     super(`${detail} (${status})`);
@@ -87,7 +92,8 @@ export class Refused extends Error {
 export class Context {
   #sink;
   #stop = new AbortController();
-  #checkpoint;
+  /** The checkpoint that was handed over last, and its number; that of the holder before has none. */
+  #last;
 
   constructor(lease, sink) {
     this.payload = lease.payload;
@@ -103,13 +109,17 @@ export class Context {
     this.traceparent = lease.traceparent ?? null;
     this.tracestate = lease.tracestate ?? null;
     this.deadline = lease.deadline_at ? new Date(lease.deadline_at) : null;
-    this.#checkpoint = lease.checkpoint ?? null;
+    this.#last = { number: 0, value: lease.checkpoint ?? null };
     this.#sink = sink;
   }
 
-  /** What was kept last: by this attempt, or by the holder before. Null where nothing was. */
+  /**
+   * What was kept last: by this attempt, or by the holder before. Null where nothing was. It is so from when it was handed to `keep`;
+   * where the server refuses it, it is again what the server has.
+   */
   get checkpoint() {
-    return this.#checkpoint;
+    const { number, value } = this.#last;
+    return this.#sink.standing(number, value);
   }
 
   set checkpoint(value) {
@@ -117,13 +127,27 @@ export class Context {
   }
 
   /**
-   * Keeps a value (any JSON) for the next holder. It goes with the next heartbeat; with `now` it is sent at once, and the
-   * promise is fulfilled when the server has it, or rejected with `Cancelled` where the lease is lost.
+   * Keeps a value (any JSON but null) for the next holder. It goes with the next heartbeat; with `now` it is sent at once, and the
+   * promise is fulfilled when the server has it, or rejected: with `Refused` where the server refuses it, with `Cancelled` where the
+   * lease is lost or the run is over. One of more than 256 KiB is `Refused` before anything is sent (without `now` that is thrown), and
+   * what was kept before stays. Throws a `TypeError` for null, and for what JSON makes null of: the server takes null for no
+   * checkpoint given.
    */
   keep(value, { now = false } = {}) {
-    const text = JSON.stringify(value ?? null);
-    this.#checkpoint = JSON.parse(text);
-    return this.#sink.keep(text, now);
+    const text = JSON.stringify(value) ?? "null";
+    if (text === "null") throw new TypeError("a checkpoint cannot be null: the server takes null for no checkpoint given");
+    const tooLarge = tooLargeToKeep(text);
+    if (tooLarge && !now) throw tooLarge;
+    const kept = tooLarge ? Promise.reject(tooLarge) : this.#handOver(text, now);
+    // A handler that does not wait for it does not end the program.
+    kept.catch(() => {});
+    return kept;
+  }
+
+  #handOver(text, isNow) {
+    const number = this.#last.number + 1;
+    this.#last = { number, value: JSON.parse(text) };
+    return this.#sink.keep(number, text, isNow);
   }
 
   /**
@@ -136,7 +160,7 @@ export class Context {
     return { key, first, outcome, done: async (what = true) => void (what !== null && (await this.#sink.effect(key, what))) };
   }
 
-  /** How far it is, from 0 to 1, and with what it is busy. */
+  /** How far it is, from 0 to 1, and with what it is busy. What is beyond is cut to that; what is no number counts as 0. */
   progress(fraction, stage) {
     this.#sink.progress(Math.min(Math.max(Number(fraction) || 0, 0), 1), stage === undefined ? undefined : lineOf(stage, MOST_STAGE));
   }
@@ -206,7 +230,8 @@ export class Worker {
   async runInline(handler, payload = null, { checkpoint = null, attempt = 1, effects = {} } = {}) {
     const inline = { result: undefined, logs: [], checkpoints: [], progress: [], effects: { ...effects } };
     const sink = {
-      keep: async (text) => void inline.checkpoints.push(JSON.parse(text)),
+      keep: async (_number, text) => void inline.checkpoints.push(JSON.parse(text)),
+      standing: (_number, value) => value,
       progress: (fraction, stage) => void inline.progress.push([fraction, stage ?? null]),
       lines: (lines) => void inline.logs.push(...lines),
       effect: async (key, outcome) => {
@@ -299,7 +324,10 @@ export class Worker {
   async #begin(lease) {
     const { lease_id: id, token } = lease;
     const { promise: ended, resolve: end } = withResolvers();
-    const held = { id, token, isLeaving: false, isLost: false, seq: 0, kept: new Map(), ended, end };
+    // Checkpoints are numbered: `seq` is the last that was said, `refused` the last that the server refused, and `kept` has those that
+    // somebody waits for. `has` is what the server has.
+    const checkpoints = { seq: 0, refused: 0, kept: new Map(), has: lease.checkpoint ?? null };
+    const held = { id, token, isLeaving: false, isOver: false, ...checkpoints, ended, end };
     held.ctx = new Context(lease, this.#sinkOf(held));
     this.#held.set(id, held);
     const times = { expires: millis(lease.lease_expires_at), deadline: millis(lease.deadline_at) };
@@ -341,29 +369,30 @@ export class Worker {
 
   #sinkOf(held) {
     const say = (what, lines, isUrgent) => {
-      held.seq += 1;
       this.#keeper.postMessage({ do: "say", id: held.id, seq: held.seq, what, lines, isUrgent });
-      return held.seq;
     };
     return {
-      keep: (text, isNow) => {
-        const seq = say({ checkpoint: JSON.parse(text) }, [], isNow);
+      keep: (seq, text, isNow) => {
+        held.seq = seq;
+        say({ checkpoint: JSON.parse(text) }, [], isNow);
         if (!isNow) return Promise.resolve();
-        if (held.isLost) return Promise.reject(new Cancelled());
+        // Nobody would say any more what became of it.
+        if (held.isOver) return Promise.reject(new Cancelled());
         return new Promise((resolve, reject) => held.kept.set(seq, { resolve, reject }));
       },
-      progress: (fraction, stage) => void say(stage === undefined ? { progress: fraction } : { progress: fraction, stage }, [], false),
-      lines: (lines) => void say({}, lines, false),
+      standing: (seq, value) => (held.refused === seq ? held.has : value),
+      progress: (fraction, stage) => say(stage === undefined ? { progress: fraction } : { progress: fraction, stage }, [], false),
+      lines: (lines) => say({}, lines, false),
       effect: (key, outcome) => this.#effect(held, key, outcome),
     };
   }
 
-  /** Until the server has heard it, or the lease is lost. Sent again, it is the same claim. */
+  /** Until the server has heard it, or the lease is lost, or the run over. Sent again, it is the same claim. */
   async #effect(held, key, outcome) {
     const path = `/v1/runs/${held.ctx.runId}/effects/${encodeURIComponent(key)}`;
     const isClaim = outcome === undefined;
     const headers = isClaim ? { "idempotency-key": randomUUID() } : {};
-    for (let wait = FIRST_WAIT; !held.isLost; wait = Math.min(wait * 2, LONGEST_BEAT_WAIT)) {
+    for (let wait = FIRST_WAIT; !held.isOver; wait = Math.min(wait * 2, LONGEST_BEAT_WAIT)) {
       try {
         const body = isClaim ? { token: held.token } : { token: held.token, outcome };
         return await post({ ...this.#server, agent: false }, path, body, REQUEST_MS, undefined, headers);
@@ -391,30 +420,44 @@ export class Worker {
     });
   }
 
-  #heard({ did, id, seq, text }) {
+  #heard({ did, id, seq, text, checkpoint, refused }) {
     if (did === "log") return this.log(text);
     const held = this.#held.get(id);
     if (!held) return;
     if (did === "cancel") held.ctx._cancel();
     if (did === "lost") this.#lose(held);
     if (did === "ended") this.#end(held);
-    if (did === "sent") {
-      for (const [mine, { resolve }] of held.kept) {
-        if (mine <= seq) {
-          held.kept.delete(mine);
-          resolve();
-        }
-      }
+    if (did === "kept") this.#kept(held, seq, checkpoint);
+    if (did === "refused") this.#notKept(held, seq, new Refused(refused.status, refused.detail));
+  }
+
+  #kept(held, seq, checkpoint) {
+    held.has = checkpoint;
+    this.#settle(held, seq, ({ resolve }) => resolve());
+  }
+
+  #notKept(held, seq, why) {
+    held.refused = seq;
+    this.#settle(held, seq, ({ reject }) => reject(why));
+  }
+
+  /** Of this checkpoint, and of those before it that it took the place of. */
+  #settle(held, seq, settle) {
+    for (const [mine, waiting] of held.kept) {
+      if (mine > seq) continue;
+      held.kept.delete(mine);
+      settle(waiting);
     }
   }
 
   #lose(held) {
-    held.isLost = true;
     held.ctx._cancel();
     this.#end(held);
   }
 
+  /** Nothing more is said of it. */
   #end(held) {
+    held.isOver = true;
     for (const { reject } of held.kept.values()) reject(new Cancelled());
     held.kept.clear();
     held.end();
@@ -523,7 +566,8 @@ class Held {
   #waiting = {};
   #lines = [];
   #dropped = 0;
-  #said = 0;
+  /** The number of the last checkpoint. */
+  #seq = 0;
   #isUrgent = false;
   #isLost = false;
   #isOver = false;
@@ -543,17 +587,17 @@ class Held {
 
   say({ seq, what, lines, isUrgent }) {
     Object.assign(this.#waiting, what);
-    this.#said = seq;
+    this.#seq = seq;
     this.#lines.push(...lines);
-    const over = this.#lines.length - MOST_WAITING_LINES;
-    if (over > 0) {
-      this.#lines.splice(0, over);
-      this.#dropped += over;
-    }
+    this.#shed();
     if (isUrgent || this.#lines.length >= MOST_LINES) {
       this.#isUrgent = true;
       this.#wake();
     }
+  }
+
+  #shed() {
+    this.#dropped += this.#lines.splice(0, Math.max(this.#lines.length - MOST_WAITING_LINES, 0)).length;
   }
 
   async keep() {
@@ -588,7 +632,7 @@ class Held {
       return 0;
     } catch (why) {
       if (why instanceof Refused) {
-        this.#refusedBeat(why);
+        this.#lose(why.message);
         return 0;
       }
       this.#keeper.log(`a heartbeat of ${this.run} failed: ${why.message}`);
@@ -596,26 +640,71 @@ class Held {
     }
   }
 
+  /** Says all that waits. Where that is refused its parts are sent one by one, so that only what is at fault is left out. */
   async #beat() {
-    const [said, what, lines] = [this.#said, { ...this.#waiting }, asMany(this.#lines)];
-    const first = this.#dropped > 0 && lines.length > 0 ? [`(${this.#dropped} lines before this one were too many)`] : [];
-    const logs = lines.length > 0 ? { logs: [...first, ...lines.slice(first.length)] } : {};
-    const request = { token: this.token, lease_seconds: this.#keeper.leaseMs / 1000, ...what, ...logs };
-    // What is said while it is under way goes with the next.
-    this.#lines.splice(0, lines.length);
-    this.#waiting = {};
-    this.#dropped = 0;
-    const begin = now();
+    const beat = this.#taken();
     try {
-      const ms = Math.min(REQUEST_MS, Math.max(this.until - begin, 100));
-      this.#heard(await post(this.#keeper.server, `${this.path}/heartbeat`, request, ms), begin);
+      await this.#exchange(beat);
     } catch (why) {
-      this.#lines.unshift(...logs.logs ?? []);
-      this.#waiting = { ...what, ...this.#waiting };
+      if (isOfWhatWasSaid(why)) return this.#saySingly(beat);
+      this.#putBack(beat);
       throw why;
     }
-    this.#isUrgent = this.#lines.length >= MOST_LINES || (this.#isUrgent && this.#said > said);
-    this.#keeper.say({ did: "sent", id: this.id, seq: said });
+  }
+
+  async #saySingly(whole) {
+    const beats = singly(whole);
+    for (const [at, beat] of beats.entries()) {
+      try {
+        await this.#exchange(beat);
+      } catch (why) {
+        if (!isOfWhatWasSaid(why)) {
+          for (const rest of beats.slice(at)) this.#putBack(rest);
+          throw why;
+        }
+        this.#leaveOut(beat, why);
+      }
+    }
+  }
+
+  async #exchange(beat) {
+    const request = { token: this.token, lease_seconds: this.#keeper.leaseMs / 1000, ...saidBy(beat) };
+    const begin = now();
+    const ms = Math.min(REQUEST_MS, Math.max(this.until - begin, 100));
+    this.#heard(await post(this.#keeper.server, `${this.path}/heartbeat`, request, ms), begin);
+    const { seq, parts: { checkpoint } } = beat;
+    if (checkpoint !== undefined) this.#keeper.say({ did: "kept", id: this.id, seq, checkpoint });
+    this.#isUrgent ||= this.#lines.length >= MOST_LINES;
+  }
+
+  /**
+   * What goes with the next heartbeat: its parts, the number of its checkpoint, and how many lines were thrown away before its own. What
+   * is said from now on goes with the one after it.
+   */
+  #taken() {
+    // That some are missing is a line as well.
+    const logs = asMany(this.#lines, this.#dropped > 0 ? MOST_LINES - 1 : MOST_LINES);
+    this.#lines.splice(0, logs.length);
+    const dropped = logs.length > 0 ? this.#dropped : 0;
+    this.#dropped -= dropped;
+    const parts = logs.length > 0 ? { ...this.#waiting, logs } : this.#waiting;
+    [this.#waiting, this.#isUrgent] = [{}, false];
+    return { parts, seq: this.#seq, dropped };
+  }
+
+  /** What did not arrive. What was said since is newer. */
+  #putBack({ parts: { logs = [], ...what }, dropped }) {
+    this.#lines.unshift(...logs);
+    this.#dropped += dropped;
+    this.#shed();
+    this.#waiting = { ...what, ...this.#waiting };
+  }
+
+  /** It would be refused again. */
+  #leaveOut({ parts, seq }, { message, status, detail }) {
+    const names = Object.keys(parts).join(", ") || "a bare heartbeat";
+    this.#keeper.log(`what ${this.run} says is refused, and left out (${names}): ${message}`);
+    if ("checkpoint" in parts) this.#keeper.say({ did: "refused", id: this.id, seq, refused: { status, detail } });
   }
 
   #heard(answer, begin) {
@@ -625,14 +714,6 @@ class Held {
     this.until = isWhole ? whole : Math.min(this.until + Math.max(expires - this.expires, 0), whole);
     this.expires = expires;
     if (answer.cancel_requested) this.#keeper.say({ did: "cancel", id: this.id });
-  }
-
-  #refusedBeat(refused) {
-    if ([401, 403, 404, 409].includes(refused.status)) return this.#lose(refused.message);
-    // What was said with it is at fault, and would be again: the lease is kept without.
-    this.#keeper.log(`what ${this.run} says with its heartbeat is refused, and left out: ${refused.message}`);
-    [this.#waiting, this.#lines, this.#isUrgent] = [{}, [], false];
-    this.#keeper.say({ did: "sent", id: this.id, seq: this.#said });
   }
 
   #isPast() {
@@ -680,7 +761,7 @@ class Held {
     } catch (why) {
       this.#keeper.log(`how ${this.run} ended is not taken: ${why.message}`);
       if (!(why instanceof Refused)) return false;
-      if ([401, 403, 404, 409].includes(why.status) || telling.what !== "complete") return true;
+      if (OF_THE_LEASE.includes(why.status) || telling.what !== "complete") return true;
       Object.assign(telling, { what: "fail", body: failure("result_refused", why.detail, false) });
       return false;
     }
@@ -691,28 +772,63 @@ class Held {
     while ((this.#lines.length > 0 || Object.keys(this.#waiting).length > 0) && !this.#isLost) {
       await this.#beat().catch((why) => {
         if (!(why instanceof Refused)) throw why;
-        this.#refusedBeat(why);
+        this.#lose(why.message);
       });
     }
   }
 }
 
 /** As go with one heartbeat. */
-function asMany(lines) {
+function asMany(lines, most) {
   let room = MOST_LOG_BYTES;
-  const most = lines.slice(0, MOST_LINES);
-  const end = most.findIndex((line) => (room -= Buffer.byteLength(JSON.stringify(line))) < 0);
-  return end < 0 ? most : most.slice(0, end);
+  const first = lines.slice(0, most);
+  const end = first.findIndex((line) => (room -= Buffer.byteLength(JSON.stringify(line))) < 0);
+  return end < 0 ? first : first.slice(0, end);
+}
+
+/**
+ * What a heartbeat says. That lines are missing is said where they would be. It is never one of the lines that wait, or it could be
+ * thrown away as those were, and its count with it.
+ */
+function saidBy({ parts, dropped }) {
+  return dropped > 0 ? { ...parts, logs: [`(${dropped} lines before this one were too many)`, ...parts.logs] } : parts;
+}
+
+/** One for each part of a heartbeat. The first says nothing: it keeps the lease, whatever is refused. */
+function singly({ parts, seq, dropped }) {
+  const each = [{}, ...Object.entries(parts).map(([name, value]) => ({ [name]: value }))];
+  return each.map((part) => ({ parts: part, seq, dropped: "logs" in part ? dropped : 0 }));
+}
+
+/**
+ * Why a checkpoint is not kept. That is known before it takes the place of one that waits: the server would refuse it, and what waited
+ * would be lost with it.
+ */
+function tooLargeToKeep(text) {
+  const size = Buffer.byteLength(text);
+  if (size <= MOST_CHECKPOINT) return undefined;
+  return new Refused(413, `a checkpoint has at most ${MOST_CHECKPOINT} bytes, and this one has ${size}`);
+}
+
+/** What is said would be refused again; the lease is as good as before. */
+function isOfWhatWasSaid(why) {
+  return why instanceof Refused && !OF_THE_LEASE.includes(why.status);
 }
 
 /** One line, without what would move a terminal's cursor. */
 function lineOf(text, most) {
-  return String(text).slice(0, most).replace(/\p{Cc}/gu, " ");
+  return cut(text, most).replace(/\p{Cc}/gu, " ");
+}
+
+/** So many characters as the server counts them. The half of one is refused: each is replaced, and none is made. */
+function cut(text, most) {
+  // A character has two units at most: of a text of megabytes no more is looked at.
+  return [...String(text).slice(0, 2 * most)].slice(0, most).join("").toWellFormed();
 }
 
 function failure(code, message, retryable) {
   const word = String(code).replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 64) || "error";
-  return { error: { code: word, message: String(message).slice(0, MOST_MESSAGE), retryable } };
+  return { error: { code: word, message: cut(message, MOST_MESSAGE), retryable } };
 }
 
 // HTTP.
@@ -730,6 +846,10 @@ function agentOf({ base }) {
 /** The answer's JSON. Throws `Refused` where the server would say so again, and anything else where it may go better. */
 function post({ base, key, agent }, path, body, ms, signal, more = {}) {
   const text = Buffer.from(JSON.stringify(body));
+  // The server refuses a larger one before it has read it, and closes the connection: that would look like a broken network.
+  if (text.length > MOST_BODY) {
+    return Promise.reject(new Refused(413, `a request has at most ${MOST_BODY} bytes, and this one has ${text.length}`));
+  }
   const headers = {
     authorization: `Bearer ${key}`,
     "content-type": "application/json",

@@ -3,14 +3,14 @@
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { Fail, Worker } from "../../../../shared/kits/typescript/minutehand-worker.mjs";
+import { Cancelled, Fail, Refused, Worker } from "../../../../shared/kits/typescript/minutehand-worker.mjs";
 
-const { POOL: pool, NAME: name } = process.env;
+const { POOL: pool, NAME: name, LEASE_SECONDS: leaseSeconds = "10" } = process.env;
 const worker = new Worker({
   pool: pool ?? "inline",
   name,
   slots: 4,
-  leaseSeconds: 10,
+  leaseSeconds: Number(leaseSeconds),
   waitSeconds: 1,
   drainSeconds: 15,
   graceSeconds: 0.5,
@@ -18,6 +18,19 @@ const worker = new Worker({
 
 const print = (line) => writeSync(1, `${JSON.stringify(line)}\n`);
 const tell = (ctx, told) => print({ told, run: ctx.runId, fence: ctx.fence });
+
+/** Lists in lists, deeper than the server reads them. */
+const deep = () => Array.from({ length: 200 }).reduce((inner) => [inner], 0);
+/** What is said where it is; null where it is not. */
+const refused = async (keep) => {
+  try {
+    await keep();
+  } catch (error) {
+    if (error instanceof Refused) return error.message;
+    throw error;
+  }
+  return null;
+};
 
 const scenes = {
   /** Says all there is to say. */
@@ -71,6 +84,86 @@ const scenes = {
     await delay(ctx.attempt === 1 ? ctx.payload.seconds * 1000 : 0);
     return { attempt: ctx.attempt };
   },
+  /** Says what is no number from 0 to 1, and keeps what is nothing. */
+  odd(ctx) {
+    for (const fraction of [NaN, Infinity, -Infinity]) ctx.progress(fraction);
+    try {
+      ctx.keep(null);
+    } catch (error) {
+      return { refused: error.message };
+    }
+  },
+  /** Keeps what is too deep, and says what cannot be a stage, beside what is good. */
+  async spoil(ctx) {
+    ctx.progress(0.25, "counting");
+    ctx.log("before");
+    const why = await refused(() => ctx.keep(deep(), { now: true }));
+    const found = [ctx.checkpoint];
+    ctx.progress(0.5, "");
+    ctx.log("after");
+    await ctx.keep({ at: 1 }, { now: true });
+    await refused(() => ctx.keep(deep(), { now: true }));
+    found.push(ctx.checkpoint);
+    ctx.log("last");
+    ctx.keep(deep());
+    return { refused: why, found };
+  },
+  /** Keeps what is too deep, over and over. */
+  async insist(ctx) {
+    const end = Date.now() + ctx.payload.seconds * 1000;
+    let count = 0;
+    while (Date.now() < end) {
+      count += (await refused(() => ctx.keep(deep(), { now: true }))) !== null;
+      await delay(500);
+    }
+    return { attempt: ctx.attempt, refused: count > 0 };
+  },
+  /** Keeps and says what is too large, after the largest that is not and with a good one that waits. */
+  async swell(ctx) {
+    await ctx.keep("\u00e9".repeat(131_071), { now: true });
+    ctx.keep({ at: 1 });
+    const large = "x".repeat(5_000_000);
+    // Without `now` it is thrown, not a promise that nobody may wait for.
+    const later = await refused(() => void ctx.keep(large));
+    const now = await refused(() => ctx.keep(large, { now: true }));
+    const effect = await refused(async () => (await ctx.effect("mail")).done(large));
+    return { refused: [later, now, effect], found: ctx.checkpoint };
+  },
+  /** Its result is too large. */
+  flood: () => "x".repeat(5_000_000),
+  /** Keeps another while one is under way, and finds what was kept last. */
+  async overtake(ctx) {
+    const first = ctx.keep("first", { now: true });
+    await ctx.effect("sent");
+    const found = [ctx.checkpoint];
+    ctx.keep("second");
+    await ctx.effect("release");
+    await first;
+    return [...found, ctx.checkpoint];
+  },
+  /** Says more than can wait, and more when some of it is known to be missing. */
+  async babble(ctx) {
+    for (let at = 0; at < 1500; at += 1) ctx.log(`line ${at}`);
+    await ctx.effect("noticed");
+    for (let at = 1500; at < 2500; at += 1) ctx.log(`line ${at}`);
+    await ctx.effect("over");
+  },
+  /** Leaves somebody behind who wants an effect, and then a checkpoint. */
+  linger(ctx) {
+    const isCancelled = (error) => error instanceof Cancelled;
+    const want = async () => {
+      const both = [await ctx.effect("late").catch(isCancelled), await ctx.keep("late", { now: true }).catch(isCancelled)];
+      if (both.every((each) => each === true)) tell(ctx, "over");
+    };
+    want();
+  },
+  /** Says too much of everything, with a character of two units where it is cut; and half of such a one. */
+  shorten(ctx) {
+    ctx.progress(0.5, "y".repeat(127) + "\u{1f600}".repeat(2));
+    ctx.log("x".repeat(2047) + "\u{1f600}".repeat(2));
+    ctx.log("half \ud83d");
+    throw new Fail("too_long", "z".repeat(1023) + "\u{1f600}".repeat(2) + "z".repeat(5_000_000), { retryable: false });
+  },
   /** Computes, and lets nothing else of its program go on that waits for it. */
   block(ctx) {
     const end = Date.now() + ctx.payload.seconds * 1000;
@@ -90,6 +183,8 @@ if (payload) {
   const [progress, stages] = [0, 1].map((part) => done.progress.map((each) => each[part]));
   print({ result: done.result, logs: done.logs, checkpoints: done.checkpoints, progress, stages });
 } else {
+  // As a program does that has signals of its own.
+  process.on("SIGHUP", () => print({ told: "hung up", run: "" }));
   await worker.run();
   print({ told: "stopped" });
   // A handler that listened to nobody would keep the process.

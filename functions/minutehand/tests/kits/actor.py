@@ -2,14 +2,20 @@
 
 import json
 import logging
+import math
 import os
+import select
+import signal
+import socket
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[4] / "shared" / "kits" / "python"))
-from minutehand_worker import Context, Fail, Worker  # noqa: E402
+from minutehand_worker import Cancelled, Context, Fail, Refused, Worker  # noqa: E402
 
 logging.basicConfig(level=logging.INFO)
 
@@ -93,6 +99,121 @@ def rest(ctx: Context) -> Any:
     return {"attempt": ctx.attempt}
 
 
+def odd(ctx: Context) -> Any:
+    """Says what is no number from 0 to 1, and keeps what is nothing."""
+    for fraction in (math.nan, math.inf, -math.inf):
+        ctx.progress(fraction)
+    try:
+        ctx.keep(None)
+    except ValueError as error:
+        return {"refused": str(error)}
+
+
+def deep() -> Any:
+    """Lists in lists, deeper than the server reads them."""
+    value: Any = 0
+    for _ in range(200):
+        value = [value]
+    return value
+
+
+def refused(keep: Callable[[], object]) -> str | None:
+    """What is said where it is."""
+    try:
+        keep()
+    except Refused as error:
+        return str(error)
+    return None
+
+
+def spoil(ctx: Context) -> Any:
+    """Keeps what is too deep, and says what cannot be a stage, beside what is good."""
+    ctx.progress(0.25, stage="counting")
+    ctx.log("before")
+    why = refused(lambda: ctx.keep(deep(), now=True))
+    found = [ctx.checkpoint]
+    ctx.progress(0.5, stage="")
+    ctx.log("after")
+    ctx.keep({"at": 1}, now=True)
+    refused(lambda: ctx.keep(deep(), now=True))
+    found.append(ctx.checkpoint)
+    ctx.log("last")
+    ctx.keep(deep())
+    return {"refused": why, "found": found}
+
+
+def insist(ctx: Context) -> Any:
+    """Keeps what is too deep, over and over."""
+    end, count = time.monotonic() + ctx.payload["seconds"], 0
+    while time.monotonic() < end:
+        count += refused(lambda: ctx.keep(deep(), now=True)) is not None
+        time.sleep(0.5)
+    return {"attempt": ctx.attempt, "refused": count > 0}
+
+
+def swell(ctx: Context) -> Any:
+    """Keeps and says what is too large, after the largest that is not and with a good one that waits."""
+    ctx.keep("\u00e9" * 131_071, now=True)
+    ctx.keep({"at": 1})
+    large = "x" * 5_000_000
+    tries = (
+        lambda: ctx.keep(large),
+        lambda: ctx.keep(large, now=True),
+        lambda: ctx.effect("mail").done(large),
+    )
+    return {"refused": [refused(each) for each in tries], "found": ctx.checkpoint}
+
+
+def flood(ctx: Context) -> Any:
+    """Its result is too large."""
+    return "x" * 5_000_000
+
+
+def overtake(ctx: Context) -> Any:
+    """Keeps another while one is under way, and finds what was kept last."""
+    first = threading.Thread(target=lambda: ctx.keep("first", now=True))
+    first.start()
+    ctx.effect("sent")
+    found = [ctx.checkpoint]
+    ctx.keep("second")
+    ctx.effect("release")
+    first.join()
+    return [*found, ctx.checkpoint]
+
+
+def babble(ctx: Context) -> Any:
+    """Says more than can wait, and more when some of it is known to be missing."""
+    for at in range(1500):
+        ctx.log(f"line {at}")
+    ctx.effect("noticed")
+    for at in range(1500, 2500):
+        ctx.log(f"line {at}")
+    ctx.effect("over")
+
+
+def linger(ctx: Context) -> Any:
+    """Leaves somebody behind who wants an effect, and then a checkpoint."""
+
+    def want() -> None:
+        for each in (lambda: ctx.effect("late"), lambda: ctx.keep("late", now=True)):
+            try:
+                each()
+            except Cancelled:
+                continue
+            return
+        tell(ctx, "over")
+
+    threading.Thread(target=want, daemon=True).start()
+
+
+def shorten(ctx: Context) -> Any:
+    """Says too much of everything, with a character of two units where it is cut; and half of such a one."""
+    ctx.progress(0.5, stage="y" * 127 + "\N{GRINNING FACE}" * 2)
+    ctx.log("x" * 2047 + "\N{GRINNING FACE}" * 2)
+    ctx.log("half \ud83d")
+    raise Fail("too_long", "z" * 1023 + "\N{GRINNING FACE}" * 2 + "z" * 5_000_000, retryable=False)
+
+
 def block(ctx: Context) -> Any:
     """Computes, and lets nothing else of its program go on that waits for it."""
     end = time.monotonic() + ctx.payload["seconds"]
@@ -102,7 +223,40 @@ def block(ctx: Context) -> Any:
     return {"attempt": ctx.attempt, "cancelled": ctx.cancelled}
 
 
-SCENES = {each.__name__: each for each in (add, refuse, stumble, count, pay, wait, rest, block)}
+def run() -> None:
+    """As a program does that has signals of its own, and an event loop that waits to be told of them."""
+    signal.signal(signal.SIGHUP, lambda *_: print(json.dumps({"told": "hung up", "run": ""}), flush=True))
+    bell, ear = socket.socketpair()
+    bell.setblocking(False)
+    signal.set_wakeup_fd(bell.fileno())
+    worker.run()
+    assert signal.set_wakeup_fd(-1) == bell.fileno(), "the loop is told of signals as before"
+    heard = list(ear.recv(64)) if select.select([ear], [], [], 0)[0] else []
+    print(json.dumps({"told": "stopped", "heard": heard}), flush=True)
+
+
+SCENES = {
+    each.__name__: each
+    for each in (
+        add,
+        refuse,
+        stumble,
+        count,
+        pay,
+        wait,
+        rest,
+        odd,
+        spoil,
+        insist,
+        swell,
+        flood,
+        overtake,
+        babble,
+        linger,
+        shorten,
+        block,
+    )
+}
 
 if "INLINE" in os.environ:
     done = worker.run_inline("act", json.loads(os.environ["INLINE"]), checkpoint=json.loads(os.environ["CHECKPOINT"]))
@@ -110,5 +264,4 @@ if "INLINE" in os.environ:
     progress = [fraction for fraction, _ in done.progress]
     print(json.dumps(notes | {"progress": progress, "stages": [stage for _, stage in done.progress]}), flush=True)
 else:
-    worker.run()
-    print(json.dumps({"told": "stopped"}), flush=True)
+    run()

@@ -10,7 +10,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::patience::{eventually, say};
-use crate::server::{self, Ended, Process};
+use crate::server::{self, Ended, KEY, Process};
+use crate::stub::Stub;
 
 /// For what takes milliseconds, among three times ten processes on two cores.
 const SOON: Duration = Duration::from_secs(60);
@@ -76,10 +77,21 @@ impl Kit {
 
     /// A worker that works for a pool until it is stopped.
     pub(crate) fn works_with(self, key: &str, server: SocketAddr, pool: &str, name: &str) -> Actor {
+        Actor(Process::start(self.worker(key, server, pool, name)))
+    }
+
+    /// With leases that outlast what a stub does to it.
+    pub(crate) fn works_for(self, stub: &Stub) -> Actor {
+        let mut command = self.worker(KEY, stub.address(), "stub", "a");
+        command.env("LEASE_SECONDS", "60");
+        Actor(Process::start(command))
+    }
+
+    fn worker(self, key: &str, server: SocketAddr, pool: &str, name: &str) -> Command {
         let mut command = self.command();
         command.env("MINUTEHAND_URL", format!("http://{server}")).env("MINUTEHAND_KEY", key);
         command.env("POOL", pool).env("NAME", name);
-        Actor(Process::start(command))
+        command
     }
 
     /// What its handler does without a server.

@@ -9,6 +9,7 @@ use crate::actor::{Actor, Kit};
 use crate::client::{Client, text};
 use crate::patience::eventually;
 use crate::server::{KEY, Server, minutehand};
+use crate::stub::{RUN, Said, Stub};
 
 /// Beside some thirty processes on two cores, where some runs must first be offered again, when a lease of 10 s has run out.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -40,14 +41,24 @@ pub(crate) async fn play(kit: Kit) {
         stage.asleep_past_its_lease(),
         stage.terminated(),
         stage.refused(),
+        stage.refused_in_part(),
+        stage.too_large(),
+        stage.overtaken(),
+        stage.through_an_outage(),
+        stage.after_the_end(),
+        stage.cut(),
+        stage.signalled(),
     );
 }
 
 impl Stage {
     /// A handler can be tried without a server.
+    ///
+    /// Tried: with NaN let through, what the handler said is no JSON; with null let through, there is a checkpoint and no refusal.
     fn without_a_server(&self) {
         let added = self.kit.inline(&json!({ "scene": "add", "numbers": [1, 2] }), &Value::Null);
         let counted = self.kit.inline(&json!({ "scene": "count" }), &json!({ "at": 2 }));
+        let odd = self.kit.inline(&json!({ "scene": "odd" }), &Value::Null);
 
         assert_eq!(added["result"]["sum"], 3);
         assert_eq!(added["logs"], json!(["adding 1", "adding 2"]));
@@ -55,6 +66,10 @@ impl Stage {
         assert_eq!(added["checkpoints"], json!([{ "added": 2 }]));
         assert_eq!(counted["result"], json!({ "from": 2 }));
         assert_eq!(counted["checkpoints"], json!([{ "at": 3 }, { "at": 4 }, { "at": 5 }, { "at": 6 }]));
+        let said: Vec<_> = odd["progress"].as_array().expect("progress").iter().filter_map(Value::as_f64).collect();
+        assert_eq!(said, [0.0, 1.0, 0.0], "{odd}");
+        assert!(text(&odd["result"], "refused").contains("cannot be"), "{odd}");
+        assert_eq!(odd["checkpoints"], json!([]), "{odd}");
     }
 
     /// A failure for good is not tried again; a mistake is.
@@ -91,9 +106,7 @@ impl Stage {
         assert!(text(&over["result"], "trace").contains(&*text(&over["trace"], "trace_id")), "{over}");
         assert_eq!((&over["progress"], &over["stage"]), (&json!(0.5), &json!("adding")), "{over}");
         assert_eq!(over["checkpoint"], json!({ "added": 2 }), "{over}");
-        let logs = self.client.get(&format!("/v1/runs/{run}/logs")).await.body;
-        let lines: Vec<_> = logs["items"].as_array().expect("lines").iter().map(|line| text(line, "line")).collect();
-        assert_eq!(lines, ["adding 1", "adding 2"], "{logs}");
+        assert_eq!(self.lines(&run).await, ["adding 1", "adding 2"]);
     }
 
     /// Somebody cancels the run: the handler is told.
@@ -213,6 +226,154 @@ impl Stage {
         assert!(format!("{}{}", ended.stderr, ended.stdout).contains("403"), "{ended:?}");
     }
 
+    /// What the server refuses of a heartbeat is left out alone, and whoever waits for it is told.
+    ///
+    /// Tried: where a refused heartbeat counts as sent, nobody is told; where what it carried is dropped as a whole, the line "before" is
+    /// missing, and the checkpoint that comes with a bad stage; without the bare heartbeat the lease of who insists is lost; where a refusal
+    /// does not take back what was handed over, the handler still finds it.
+    async fn refused_in_part(&self) {
+        let _worker = self.worker("spoil", "a");
+        let run = self.run("spoil", &json!({ "scene": "spoil" }), 0).await;
+        let insisting = self.run("spoil", &json!({ "scene": "insist", "seconds": 12 }), 0).await;
+
+        let (over, insisted) = tokio::join!(self.over(&run), self.over(&insisting));
+
+        assert!(text(&over["result"], "refused").contains("recursion limit"), "{over}");
+        assert_eq!(over["result"]["found"], json!([null, { "at": 1 }]), "{over}");
+        assert_eq!(over["checkpoint"], json!({ "at": 1 }), "{over}");
+        assert_eq!((&over["progress"], &over["stage"]), (&json!(0.5), &json!("counting")), "{over}");
+        assert_eq!(self.lines(&run).await, ["before", "after", "last"]);
+        assert_eq!(insisted["result"], json!({ "attempt": 1, "refused": true }), "{insisted}");
+    }
+
+    /// What no server would read is not sent, and costs neither the lease nor what waits.
+    ///
+    /// Removed: `keep` knows how large a checkpoint may be. The good one that waits gives way to the large one, which is never kept. Removed:
+    /// what is sent is measured. The server closes the connection, and how the run ended is said again until the lease is lost; in Python so is
+    /// the effect.
+    async fn too_large(&self) {
+        let _worker = self.worker("large", "a");
+        let kept = self.run("large", &json!({ "scene": "swell" }), 0).await;
+        let told = self.run("large", &json!({ "scene": "flood" }), 0).await;
+
+        let (kept, told) = tokio::join!(self.over(&kept), self.over(&told));
+
+        let refused: Vec<_> =
+            kept["result"]["refused"].as_array().into_iter().flatten().map(Value::to_string).collect();
+        assert!(refused[..2].iter().all(|why| why.contains("at most 262144 bytes")), "{kept}");
+        assert!(refused[2].contains("at most 327680 bytes"), "{kept}");
+        assert_eq!(
+            (&kept["result"]["found"], &kept["checkpoint"]),
+            (&json!({ "at": 1 }), &json!({ "at": 1 })),
+            "{kept}"
+        );
+        let error = &told["attempts"][0]["error"];
+        assert_eq!((&told["status"], outcomes(&told)), (&json!("failed"), vec!["failed".to_owned()]), "{told}");
+        assert_eq!((&error["code"], &error["retryable"]), (&json!("result_refused"), &json!(false)), "{told}");
+        assert!(text(error, "message").contains("at most 327680 bytes"), "{told}");
+    }
+
+    /// The answer of an earlier checkpoint comes after a later one was kept.
+    ///
+    /// Removed: a checkpoint is kept from when it was handed over. Then the handler finds none while the first one is under way, and goes back
+    /// from the second to the first when that is answered.
+    async fn overtaken(&self) {
+        let stub = Stub::start("overtake", |said, heard| {
+            let is_first = |said: &Said| said.body["checkpoint"] == "first";
+            let is_held_back = (is_first(said) && !heard.iter().any(|said| said.is("/effects/release")))
+                || (said.is("/effects/sent") && !heard.iter().any(is_first));
+            (!is_held_back).then_some(200)
+        })
+        .await;
+
+        let _worker = self.kit.works_for(&stub);
+
+        assert_eq!(stub.result().await, json!(["first", "second"]));
+    }
+
+    /// Each line arrives, or is counted among those that were too many.
+    ///
+    /// Removed: the count waits apart from the lines. As one of them it was put back after a failure, and was the next to be thrown away.
+    async fn through_an_outage(&self) {
+        let is_notice = |line: &str| line.ends_with("were too many)");
+        let stub = Stub::start("babble", |said, heard| {
+            let is_noticed = || heard.iter().any(|said| said.lines().any(|line| line.ends_with("were too many)")));
+            let is_away = said.lines().next().is_some() && !heard.iter().any(|said| said.is("/effects/over"));
+            if said.is("/effects/noticed") && !is_noticed() {
+                return None;
+            }
+            Some(if is_away { 503 } else { 200 })
+        })
+        .await;
+
+        let _worker = self.kit.works_for(&stub);
+        stub.result().await;
+
+        let (notices, lines): (Vec<_>, Vec<_>) = stub.lines().into_iter().partition(|line| is_notice(line));
+        let counts = notices.iter().filter_map(|notice| notice[1..].split(' ').next()?.parse::<usize>().ok());
+        assert_eq!(
+            (counts.sum::<usize>() + lines.len(), lines.last().unwrap().as_str()),
+            (2_500, "line 2499"),
+            "{notices:?}"
+        );
+    }
+
+    /// What a handler left behind still wants something when its run is over: it is told that nobody answers.
+    ///
+    /// Removed: the kits for TypeScript and Rust know that of an effect, and that for TypeScript of a checkpoint. It waited for ever.
+    async fn after_the_end(&self) {
+        let stub = Stub::start("linger", |said, heard| {
+            let is_claimed = || heard.iter().any(|said| said.is("/effects/late"));
+            match said {
+                said if said.is("/effects/late") => Some(503),
+                said if said.is("/complete") => is_claimed().then_some(200),
+                _ => Some(200),
+            }
+        })
+        .await;
+
+        let worker = self.kit.works_for(&stub);
+
+        worker.tells("over", RUN).await;
+    }
+
+    /// What is longer than the server takes is cut between two characters.
+    ///
+    /// Tried: where the kit for TypeScript cuts between units, or lets half a character be, stage and lines are refused, and so is how the run
+    /// ended. Removed: the kit for Rust cuts the message. How the run ended could not be said, and its lease was lost.
+    async fn cut(&self) {
+        let _worker = self.worker("cut", "a");
+        let run = self.run("cut", &json!({ "scene": "shorten" }), 0).await;
+
+        let over = self.over(&run).await;
+
+        let error = json!({ "code": "too_long", "message": "z".repeat(160), "retryable": false });
+        assert_eq!((&over["status"], &over["attempts"][0]["error"]), (&json!("failed"), &error), "{over}");
+        assert_eq!(over["stage"], "y".repeat(127) + "\u{1f600}", "{over}");
+        let half = if self.kit == Kit::Python { "half ?" } else { "half \u{fffd}" };
+        assert_eq!(self.lines(&run).await, ["x".repeat(2_047), half.to_owned()]);
+    }
+
+    /// A signal that is the program's own affair stops no worker, and the program is told of it.
+    ///
+    /// Tried: where any ring of the bell of the kit for Python is a stop, the second run is not taken; without what it passes on, nothing is
+    /// heard; with -1 in place of where signals were told before, the program's own assertion fails.
+    async fn signalled(&self) {
+        let worker = self.worker("signal", "a");
+        let before = self.run("signal", &json!({ "scene": "rest", "seconds": 0 }), 0).await;
+        self.over(&before).await;
+
+        worker.signal(Signal::HUP);
+
+        worker.tells("hung up", "").await;
+        let after = self.run("signal", &json!({ "scene": "rest", "seconds": 0 }), 0).await;
+        assert_eq!(self.over(&after).await["status"], "succeeded");
+        worker.signal(Signal::TERM);
+        let ended = worker.ended(PATIENCE);
+        assert!(ended.status.success(), "{ended:?}");
+        assert!(self.kit != Kit::Python || ended.stdout.contains(r#""heard": [1]"#), "{ended:?}");
+    }
+
     fn worker(&self, pool: &str, name: &str) -> Actor {
         self.kit.works_with(KEY, self.server.address(), pool, name)
     }
@@ -232,6 +393,12 @@ impl Stage {
 
     async fn seen(&self, run: &str) -> Value {
         self.client.get(&format!("/v1/runs/{run}")).await.body
+    }
+
+    /// Of its log.
+    async fn lines(&self, run: &str) -> Vec<String> {
+        let logs = self.client.get(&format!("/v1/runs/{run}/logs")).await.body;
+        logs["items"].as_array().expect("lines").iter().map(|line| text(line, "line")).collect()
     }
 
     async fn over(&self, run: &str) -> Value {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use minutehand_wire::{BodyView, Instant, LeaseView};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::ser::Error as _;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::watch;
 
@@ -16,6 +17,8 @@ use super::not_done::NotDone;
 /// What the server takes.
 const STAGE_CHARS: usize = 128;
 const LINE_CHARS: usize = 2_048;
+/// As compact JSON.
+const CHECKPOINT_BYTES: usize = 256 * 1024;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -23,10 +26,16 @@ pub struct Context(Arc<Attempt>);
 
 struct Attempt {
     lease: Facts,
-    checkpoint: Mutex<Option<Box<RawValue>>>,
+    last: Mutex<Last>,
     cancelled: watch::Receiver<bool>,
     sink: Arc<dyn Sink>,
     ledger: Arc<Ledger>,
+}
+
+/// The checkpoint that was handed over last, and its number; that of the holder before has none.
+struct Last {
+    number: u64,
+    value: Option<Box<RawValue>>,
 }
 
 /// What is said of the attempt when it begins.
@@ -45,13 +54,23 @@ struct Facts {
 
 /// Where what a handler says goes.
 pub(super) trait Sink: Send + Sync {
-    /// Answers with the number under which it is known to be sent.
-    fn keep(&self, value: Box<RawValue>, is_urgent: bool) -> u64;
+    fn keep(&self, number: u64, value: Box<RawValue>, is_urgent: bool);
     fn progress(&self, fraction: f64);
     fn stage(&self, stage: String);
     fn line(&self, line: String);
-    /// The highest number that was sent; closed where nothing more will be.
-    fn sent(&self) -> watch::Receiver<u64>;
+    /// What became of them; closed where nothing more will.
+    fn kept(&self) -> watch::Receiver<Kept>;
+}
+
+/// What became of the checkpoints of an attempt, which are numbered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    /// The last that the server has.
+    pub(super) sent: u64,
+    /// What it has.
+    pub(super) has: Option<Box<RawValue>>,
+    /// The last that it refused, and what it said.
+    pub(super) refused: Option<(u64, String)>,
 }
 
 /// What a handler said without a server.
@@ -68,7 +87,28 @@ pub struct Inline {
 #[derive(Debug)]
 pub(super) struct Notes {
     inline: Mutex<Inline>,
-    sent: watch::Sender<u64>,
+    kept: watch::Sender<Kept>,
+}
+
+impl Last {
+    fn of(value: Option<Box<RawValue>>) -> Mutex<Self> {
+        Mutex::new(Self { number: 0, value })
+    }
+}
+
+impl Kept {
+    fn has_refused(&self, number: u64) -> bool {
+        self.refused.as_ref().is_some_and(|(refused, _)| *refused == number)
+    }
+
+    /// Of this checkpoint, or of one that took its place. None while nobody knows.
+    fn of(&self, number: u64) -> Option<Result<(), NotDone>> {
+        if self.sent >= number {
+            return Some(Ok(()));
+        }
+        let (_, why) = self.refused.as_ref().filter(|(refused, _)| *refused >= number)?;
+        Some(Err(NotDone::failed("checkpoint_refused", why)))
+    }
 }
 
 impl Context {
@@ -85,9 +125,9 @@ impl Context {
             payload: json_of(&lease.payload),
             deadline: Some(lease.deadline_at),
         };
-        let checkpoint = Mutex::new(json_of(&lease.checkpoint));
+        let last = Last::of(json_of(&lease.checkpoint));
         let ledger = Arc::new(Ledger::Server(book));
-        Self(Arc::new(Attempt { lease: lease_facts, checkpoint, cancelled, sink, ledger }))
+        Self(Arc::new(Attempt { lease: lease_facts, last, cancelled, sink, ledger }))
     }
 
     pub(super) fn inline(
@@ -107,11 +147,12 @@ impl Context {
             payload,
             deadline: None,
         };
-        let notes = Arc::new(Notes { inline: Mutex::default(), sent: watch::channel(u64::MAX).0 });
+        let kept = Kept { sent: u64::MAX, ..Kept::default() };
+        let notes = Arc::new(Notes { inline: Mutex::default(), kept: watch::channel(kept).0 });
         let sink: Arc<dyn Sink> = Arc::<Notes>::clone(&notes);
         let cancelled = watch::channel(false).1;
-        let (checkpoint, ledger) = (Mutex::new(checkpoint), Arc::new(Ledger::Inline(Arc::clone(&notes))));
-        (Self(Arc::new(Attempt { lease, checkpoint, cancelled, sink, ledger })), notes)
+        let (last, ledger) = (Last::of(checkpoint), Arc::new(Ledger::Inline(Arc::clone(&notes))));
+        (Self(Arc::new(Attempt { lease, last, cancelled, sink, ledger })), notes)
     }
 
     /// As the handler's own type; null where there is none.
@@ -124,39 +165,52 @@ impl Context {
         self.0.lease.payload.as_ref().map_or("null", |payload| payload.get())
     }
 
-    /// What was kept last: by this attempt, or by the holder before.
+    /// What was kept last: by this attempt, or by the holder before. It is so from when it was handed over, whether or not somebody waits for
+    /// [`Self::keep_now`]; where the server refuses it, it is again what the server has.
     pub fn checkpoint<T: DeserializeOwned>(&self) -> serde_json::Result<Option<T>> {
         self.checkpoint_text().map(|text| serde_json::from_str(&text)).transpose()
     }
 
     pub fn checkpoint_text(&self) -> Option<String> {
-        self.kept().as_ref().map(|checkpoint| checkpoint.get().to_owned())
+        let (last, kept) = (self.last(), self.0.sink.kept());
+        let known = kept.borrow();
+        let standing = if known.has_refused(last.number) { &known.has } else { &last.value };
+        standing.as_ref().map(|checkpoint| checkpoint.get().to_owned())
     }
 
-    /// Keeps a value for the next holder. It goes with the next heartbeat.
+    /// Keeps a value for the next holder. It goes with the next heartbeat. An error where it has more than 256 KiB: then what was kept before
+    /// stays. And where it serializes to null: the server takes that for no checkpoint given.
     pub fn keep(&self, value: &impl Serialize) -> serde_json::Result<()> {
-        self.keep_as(value, false).map(drop)
+        let value = not_too_large(not_null(value)?).map_err(serde_json::Error::custom)?;
+        self.hand_over(value, false);
+        Ok(())
     }
 
-    /// Sends it at once, and returns when the server has it; an error where the lease is lost.
+    /// Sends it at once, and returns when the server has it. An error where it has more than 256 KiB, or the server refuses it (the code is
+    /// `checkpoint_refused`), where the lease is lost, and where it serializes to null. Whoever does not wait for that has kept it all the
+    /// same.
     pub async fn keep_now(&self, value: &impl Serialize) -> Result<(), NotDone> {
-        let number = self.keep_as(value, true)?;
-        let mut sent = self.0.sink.sent();
-        let is_sent = sent.wait_for(|sent| *sent >= number).await.is_ok();
-        if is_sent { Ok(()) } else { Err(NotDone::Cancelled) }
+        let value = not_too_large(not_null(value)?).map_err(|why| NotDone::failed("checkpoint_refused", &why))?;
+        let number = self.hand_over(value, true);
+        let mut kept = self.0.sink.kept();
+        let heard = kept.wait_for(|kept| kept.of(number).is_some()).await;
+        heard.ok().and_then(|kept| kept.of(number)).unwrap_or(Err(NotDone::Cancelled))
     }
 
-    fn keep_as(&self, value: &impl Serialize, is_urgent: bool) -> serde_json::Result<u64> {
-        let value = to_raw_value(value)?;
-        *self.kept() = Some(value.clone());
-        Ok(self.0.sink.keep(value, is_urgent))
+    /// Answers with its number. Of two that are kept at once the later one is the later one everywhere.
+    fn hand_over(&self, value: Box<RawValue>, is_urgent: bool) -> u64 {
+        let mut last = self.last();
+        last.number += 1;
+        self.0.sink.keep(last.number, value.clone(), is_urgent);
+        last.value = Some(value);
+        last.number
     }
 
-    fn kept(&self) -> MutexGuard<'_, Option<Box<RawValue>>> {
-        self.0.checkpoint.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How far it is, from 0 to 1.
+    /// How far it is, from 0 to 1. What is beyond is cut to that, infinity too; NaN counts as 0.
     pub fn progress(&self, fraction: f64) {
         self.0.sink.progress(if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) });
     }
@@ -265,9 +319,8 @@ impl Notes {
 }
 
 impl Sink for Notes {
-    fn keep(&self, value: Box<RawValue>, _is_urgent: bool) -> u64 {
+    fn keep(&self, _number: u64, value: Box<RawValue>, _is_urgent: bool) {
         self.inline().checkpoints.push(value);
-        0
     }
 
     fn progress(&self, fraction: f64) {
@@ -282,16 +335,96 @@ impl Sink for Notes {
         self.inline().logs.push(line);
     }
 
-    fn sent(&self) -> watch::Receiver<u64> {
-        self.sent.subscribe()
+    fn kept(&self) -> watch::Receiver<Kept> {
+        self.kept.subscribe()
     }
 }
 
-fn json_of(body: &BodyView) -> Option<Box<RawValue>> {
+pub(super) fn json_of(body: &BodyView) -> Option<Box<RawValue>> {
     body.text().and_then(|text| RawValue::from_string(text.to_owned()).ok())
+}
+
+fn not_null(value: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
+    let value = to_raw_value(value)?;
+    if value.get().trim() == "null" {
+        return Err(serde_json::Error::custom(
+            "a checkpoint cannot be null: the server takes null for no checkpoint given",
+        ));
+    }
+    Ok(value)
+}
+
+/// That is known before it takes the place of one that waits: the server would refuse it, and what waited would be lost with it.
+fn not_too_large(value: Box<RawValue>) -> Result<Box<RawValue>, String> {
+    let value = compact(value);
+    let bytes = value.get().len();
+    if bytes > CHECKPOINT_BYTES {
+        return Err(format!("a checkpoint has at most {CHECKPOINT_BYTES} bytes, and this one has {bytes}"));
+    }
+    Ok(value)
+}
+
+/// Without white space between its tokens: as the server counts it. JSON that was read as it was written may have some.
+fn compact(value: Box<RawValue>) -> Box<RawValue> {
+    let (mut in_string, mut is_escaped) = (false, false);
+    let is_told = |c: &char| {
+        let is_white = !in_string && c.is_ascii_whitespace();
+        in_string ^= *c == '"' && !is_escaped;
+        is_escaped = in_string && *c == '\\' && !is_escaped;
+        !is_white
+    };
+    RawValue::from_string(value.get().chars().filter(is_told).collect()).unwrap_or(value)
 }
 
 /// Without what would move a terminal's cursor.
 fn one_line(text: &str, most: usize) -> String {
     text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tried: where null is let through it is noted, and the server reads it as no checkpoint.
+    #[tokio::test]
+    async fn null_is_no_checkpoint() {
+        let (ctx, notes) = Context::inline("count", None, None);
+
+        let (later, now) = (ctx.keep(&None::<u32>), ctx.keep_now(&()).await);
+
+        assert!(later.unwrap_err().to_string().contains("cannot be null"));
+        assert!(matches!(now, Err(NotDone::Failed { message, .. }) if message.contains("cannot be null")));
+        assert!(notes.noted().checkpoints.is_empty() && ctx.checkpoint_text().is_none());
+    }
+
+    /// Removed: white space is not counted. The server does not count it either.
+    #[test]
+    fn a_checkpoint_is_as_large_as_it_is_without_white_space() {
+        let (ctx, notes) = Context::inline("count", None, None);
+        let wide = format!("{{ \"a \\\" b\" :{}[ 1, 1.50 ] }}", " ".repeat(300_000));
+
+        ctx.keep(&RawValue::from_string(wide).unwrap()).unwrap();
+
+        assert_eq!(notes.noted().checkpoints[0].get(), r#"{"a \" b":[1,1.50]}"#);
+    }
+
+    #[test]
+    fn the_largest_checkpoint_has_256_kib() {
+        let (ctx, _) = Context::inline("count", None, None);
+
+        let (most, more) = (ctx.keep(&"\u{e9}".repeat(131_071)), ctx.keep(&"x".repeat(262_143)));
+
+        assert!(most.is_ok() && more.is_err());
+    }
+
+    #[test]
+    fn what_is_no_share_is_made_one() {
+        let (ctx, notes) = Context::inline("count", None, None);
+
+        for fraction in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            ctx.progress(fraction);
+        }
+
+        assert_eq!(notes.noted().progress, [0.0, 1.0, 0.0]);
+    }
 }

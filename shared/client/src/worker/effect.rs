@@ -14,7 +14,7 @@ use tracing::warn;
 
 use super::context::Notes;
 use super::not_done::NotDone;
-use super::{FIRST_WAIT, REQUEST, chance, is_final};
+use super::{FIRST_WAIT, REQUEST, chance, is_final, send};
 use crate::calls;
 use crate::client::Client;
 use crate::error::ClientError;
@@ -43,7 +43,8 @@ pub(super) struct Book {
     pub(super) client: Client,
     pub(super) run: String,
     pub(super) token: String,
-    pub(super) lost: watch::Receiver<bool>,
+    /// The lease is lost, or the run over.
+    pub(super) over: watch::Receiver<bool>,
 }
 
 impl Effect {
@@ -89,7 +90,7 @@ impl Ledger {
 }
 
 impl Book {
-    /// Until the server has heard it, or the lease is lost. Sent again, it is the same claim.
+    /// Until the server has heard it, or the lease is lost, or the run over. Sent again, it is the same claim.
     async fn ask(&self, key: &str, outcome: Option<Box<RawValue>>) -> Result<(bool, Option<Box<RawValue>>), NotDone> {
         let is_claim = outcome.is_none();
         let request = EffectRequest { token: self.token.clone(), outcome: outcome.map(Json::from) };
@@ -97,10 +98,10 @@ impl Book {
         let call = calls::claim_effect(&self.run, key, &request).once(is_claim.then_some(mark.as_str()));
         let mut wait = FIRST_WAIT;
         loop {
-            if *self.lost.borrow() {
+            if *self.over.borrow() {
                 return Err(NotDone::Cancelled);
             }
-            match timeout(REQUEST, self.client.effect(&call)).await {
+            match timeout(REQUEST, send(&self.client, &call)).await {
                 Ok(Ok(answer)) => return Ok(known(&answer)),
                 Ok(Err(ClientError::Refused(no))) if is_claim && no.problem.status == 409 => {
                     return Err(NotDone::Cancelled); // another has the run
