@@ -327,7 +327,6 @@ struct Bench<'a> {
     account: &'a Account,
     /// What lies below a run.
     below: BTreeMap<&'a str, Vec<(&'a Place, &'a str)>>,
-    by_place: BTreeMap<&'a Place, &'a str>,
     /// The first writing of a run that says it is over, or that a verdict on it stands.
     first: BTreeMap<&'a str, usize>,
     over: BTreeMap<&'a str, usize>,
@@ -341,7 +340,6 @@ impl<'a> Bench<'a> {
         let mut bench = Self {
             account,
             below: BTreeMap::new(),
-            by_place: BTreeMap::new(),
             first: BTreeMap::new(),
             over: BTreeMap::new(),
             settled: BTreeMap::new(),
@@ -351,7 +349,6 @@ impl<'a> Bench<'a> {
         for (id, run) in &account.runs {
             if let Some(place) = &run.place {
                 bench.below.entry(place.parent.as_str()).or_default().push((place, id));
-                bench.by_place.insert(place, id);
             }
         }
         for (nth, write) in account.writes.iter().enumerate() {
