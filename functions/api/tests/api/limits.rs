@@ -2,6 +2,7 @@
 
 use minutehand_domain::run::Outcome;
 use minutehand_domain::slot::{SlotName, items};
+use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::definition::{Definition, Policy};
 use minutehand_io::Ports as _;
 use minutehand_io::store::{Store as _, Take, Updated};
@@ -72,6 +73,14 @@ async fn a_worker_is_given_no_more_of_a_key_than_may_be_under_way() {
     assert_eq!((second.len(), &second[0]["run_id"]), (1, &json!(behind)), "whoever gave the place back woke it");
 }
 
+/// The second has one run at a time; a task of the first calls it, behind another.
+async fn a_workflow_that_calls_a_bounded_one(world: &World) -> [WorkflowId; 2] {
+    let policy = Policy { max_concurrent_runs: Some(1), ..Policy::default() };
+    let bounded = world.workflow(2, Definition { policy, ..Definition::new(vec![task("inner", &[])]) }).await;
+    let outer = Definition::new(vec![task("before", &[]), after(sub_workflow("sub", bounded), "before")]);
+    [world.workflow(1, outer).await, bounded]
+}
+
 /// A run has the key of its job, and a task of it calls a workflow of which one run at a time goes on; another job of that key runs that workflow by itself.
 ///
 /// Removed: the key's place is asked for before the workflow's. The other run had the workflow's place and waited for the key's, the first the other way round:
@@ -79,10 +88,7 @@ async fn a_worker_is_given_no_more_of_a_key_than_may_be_under_way() {
 #[tokio::test]
 async fn no_two_runs_of_workflows_wait_for_each_other_by_a_key_and_a_workflows_bound() {
     let world = World::new();
-    let policy = Policy { max_concurrent_runs: Some(1), ..Policy::default() };
-    let bounded = world.workflow(2, Definition { policy, ..Definition::new(vec![task("inner", &[])]) }).await;
-    let outer = Definition::new(vec![task("before", &[]), after(sub_workflow("sub", bounded), "before")]);
-    let calling = world.workflow(1, outer).await;
+    let [calling, bounded] = a_workflow_that_calls_a_bounded_one(&world).await;
     let mut runs = Vec::new();
     for workflow in [calling, bounded] {
         let concurrency = json!({"key": "x", "limit": 1});
@@ -106,10 +112,7 @@ async fn no_two_runs_of_workflows_wait_for_each_other_by_a_key_and_a_workflows_b
 #[tokio::test]
 async fn who_has_a_workflows_place_does_not_wait_for_a_key_that_its_job_was_given_since() {
     let world = World::new();
-    let policy = Policy { max_concurrent_runs: Some(1), ..Policy::default() };
-    let bounded = world.workflow(2, Definition { policy, ..Definition::new(vec![task("inner", &[])]) }).await;
-    let outer = Definition::new(vec![task("before", &[]), after(sub_workflow("sub", bounded), "before")]);
-    let calling = world.workflow(1, outer).await;
+    let [calling, bounded] = a_workflow_that_calls_a_bounded_one(&world).await;
     let concurrency = json!({"key": "x", "limit": 1});
     let of = |workflow| json!({"schedule": {"on_demand": true}, "target": {"workflow": {"id": workflow}}});
     let [first, second] = [of(calling), of(bounded)].map(|job| world.job_of(job));
