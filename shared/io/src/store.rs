@@ -72,8 +72,8 @@ pub trait Store: Send + Sync + 'static {
         past: Option<T::Key>,
         limit: usize,
     ) -> impl Future<Output = Result<Page<T>, Fault>> + Send;
-    /// What of some of them can be read and counts, of about so many that are looked at, in no order: for who asks how many there are, and pays
-    /// for no more, whatever lies there.
+    /// What of some of them can be read and counts, of about so many that are looked at, in no order: for who asks how many there are, and
+    /// pays for no more.
     fn sample<T: Listed>(
         &self,
         tenant: &Tenant,
@@ -198,6 +198,14 @@ pub struct RunsPage {
     pub runs: Vec<Run>,
     /// Before what the next page begins; none at the end.
     pub next: Option<RunKey>,
+}
+
+/// As those of one job are listed.
+impl From<Page<Run>> for RunsPage {
+    fn from(page: Page<Run>) -> Self {
+        let next = page.items.last().filter(|_| page.more).map(|last| last.key);
+        Self { runs: page.items, next }
+    }
 }
 
 /// Which runs of a tenant a list is about.

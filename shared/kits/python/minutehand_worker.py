@@ -507,7 +507,7 @@ class _Beat:
         return self.parts | {"logs": [notice, *self.parts["logs"]]}
 
     def singly(self) -> list["_Beat"]:
-        """One for each part. The first says nothing: it keeps the lease, whatever is refused."""
+        """One for each part. The first says nothing: it keeps the lease though others are refused."""
         parts: list[dict[str, Any]] = [{}, *({name: value} for name, value in self.parts.items())]
         return [_Beat(part, self.number, self.dropped if "logs" in part else 0) for part in parts]
 

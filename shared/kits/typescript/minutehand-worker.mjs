@@ -794,7 +794,7 @@ function saidBy({ parts, dropped }) {
   return dropped > 0 ? { ...parts, logs: [`(${dropped} lines before this one were too many)`, ...parts.logs] } : parts;
 }
 
-/** One for each part of a heartbeat. The first says nothing: it keeps the lease, whatever is refused. */
+/** One for each part of a heartbeat. The first says nothing: it keeps the lease though others are refused. */
 function singly({ parts, seq, dropped }) {
   const each = [{}, ...Object.entries(parts).map(([name, value]) => ({ [name]: value }))];
   return each.map((part) => ({ parts: part, seq, dropped: "logs" in part ? dropped : 0 }));

@@ -264,7 +264,7 @@ impl<D: Ports> Sweep<'_, D> {
         Handled { failed: failed || handled.failed, ..handled }
     }
 
-    /// Whatever fails, or is left for want of time, keeps its bucket: says whether anything was.
+    /// What fails, or is left for want of time, keeps its bucket. Says whether any did.
     async fn put_off_all(&self, unreadable: Vec<Unreadable>, swept: &mut Swept) -> bool {
         for left in &unreadable {
             say(left, &mut swept.pass);

@@ -38,6 +38,13 @@ impl Json {
     pub fn raw(&self) -> &RawValue {
         &self.0
     }
+
+    /// Without white space between its tokens: as its size is counted.
+    #[must_use]
+    pub fn compact(self) -> Self {
+        let text = body::Json::compact(&self.0).as_str().to_owned();
+        RawValue::from_string(text).map_or(self, Self)
+    }
 }
 
 impl From<Box<RawValue>> for Json {

@@ -127,10 +127,10 @@ impl Query<'_> {
         while search.goes_on() {
             let Position { window, before } = search.position.clone();
             let at_once = search.at_once();
-            let runs = ports.store().list::<Run>(self.tenant, RunsOf { job, window }, before, at_once).await?.items;
-            let next = runs.last().filter(|_| runs.len() == at_once).map(|last| last.key);
-            self.learn(ports, &runs).await?;
-            search.take(RunsPage { runs, next }, at_once, None);
+            let page = ports.store().list::<Run>(self.tenant, RunsOf { job, window }, before, at_once).await?;
+            let read = RunsPage::from(page);
+            self.learn(ports, &read.runs).await?;
+            search.take(read, at_once, None);
         }
         Ok(search.found())
     }

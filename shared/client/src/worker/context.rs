@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use minutehand_wire::{BodyView, Instant, LeaseView};
+use minutehand_wire::{BodyView, Instant, Json, LeaseView};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::ser::Error as _;
@@ -187,7 +187,7 @@ impl Context {
     }
 
     /// Sends it at once, and returns when the server has it. An error where it has more than 256 KiB, or the server refuses it (the code is
-    /// `checkpoint_refused`), where the lease is lost, and where it serializes to null. Whoever does not wait for that has kept it all the
+    /// `checkpoint_refused`), where the lease is lost, and where it serializes to null. A handler that does not wait for that has kept it all the
     /// same.
     pub async fn keep_now(&self, value: &impl Serialize) -> Result<(), NotDone> {
         let value = not_too_large(not_null(value)?).map_err(|why| NotDone::failed("checkpoint_refused", &why))?;
@@ -356,24 +356,12 @@ fn not_null(value: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
 
 /// That is known before it takes the place of one that waits: the server would refuse it, and what waited would be lost with it.
 fn not_too_large(value: Box<RawValue>) -> Result<Box<RawValue>, String> {
-    let value = compact(value);
-    let bytes = value.get().len();
+    let value = Json::from(value).compact(); // as the server counts it: JSON that was read as it was written may have white space
+    let bytes = value.text().len();
     if bytes > CHECKPOINT_BYTES {
         return Err(format!("a checkpoint has at most {CHECKPOINT_BYTES} bytes, and this one has {bytes}"));
     }
-    Ok(value)
-}
-
-/// Without white space between its tokens: as the server counts it. JSON that was read as it was written may have some.
-fn compact(value: Box<RawValue>) -> Box<RawValue> {
-    let (mut in_string, mut is_escaped) = (false, false);
-    let is_told = |c: &char| {
-        let is_white = !in_string && c.is_ascii_whitespace();
-        in_string ^= *c == '"' && !is_escaped;
-        is_escaped = in_string && *c == '\\' && !is_escaped;
-        !is_white
-    };
-    RawValue::from_string(value.get().chars().filter(is_told).collect()).unwrap_or(value)
+    Ok(value.raw().to_owned())
 }
 
 /// Without what would move a terminal's cursor.

@@ -189,7 +189,7 @@ impl Held {
         self.cancelled.send_replace(true);
     }
 
-    /// Whoever waits for an answer is told that none comes.
+    /// A handler that waits for an answer is told that none comes.
     fn close(&self) {
         self.said.close();
         self.over.send_replace(true);
@@ -361,7 +361,7 @@ impl Said {
         }
     }
 
-    /// Whoever waits for a checkpoint.
+    /// A handler that waits for its checkpoint.
     fn tell(&self, what: impl FnOnce(&mut Kept)) {
         if let Some(kept) = &*lock(&self.kept) {
             kept.send_modify(what);
@@ -422,7 +422,7 @@ impl Beat {
         notice.into_iter().chain(self.said.logs.iter().cloned()).collect()
     }
 
-    /// One for each part. The first says nothing: it keeps the lease, whatever is refused.
+    /// One for each part. The first says nothing: it keeps the lease though others are refused.
     fn singly(self) -> Vec<Self> {
         let HeartbeatRequest { progress, stage, checkpoint, logs, .. } = self.said;
         let nothing = HeartbeatRequest::default;

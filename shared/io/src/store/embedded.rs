@@ -37,6 +37,7 @@ pub use self::file::{
 };
 pub use self::memory::Memory;
 use super::item::{Item, Listed};
+use super::place;
 use super::update::{self, Update};
 use super::{
     Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Remain, Remains, RunsPage, Seen,
@@ -79,6 +80,23 @@ pub struct ExpiredPage {
     pub found: Vec<Expired>,
     /// Behind what the next one begins; none at the end.
     pub next: Option<Vec<u8>>,
+}
+
+/// Where a page of a list ends.
+#[derive(Clone, Copy)]
+enum Most {
+    Items(usize),
+    /// Whether they can be read and count, or not.
+    Looks(usize),
+}
+
+impl Most {
+    fn is_reached(self, items: usize, looks: usize) -> bool {
+        match self {
+            Self::Items(most) => items >= most,
+            Self::Looks(most) => looks >= most,
+        }
+    }
 }
 
 /// How a walk through all there is goes on: behind a key of a table, or with the table's first.
@@ -153,8 +171,9 @@ impl<E: Engine> Embedded<E> {
 
     /// When the earliest of all timers is due that can be read.
     pub fn first_timer(&self) -> Result<Option<Moment>, Fault> {
-        let first =
-            self.page(Table::Timers, &keys::all_timers(), 1, |key, bytes| self.timer_at(key, bytes).map(Some))?;
+        let first = self.page(Table::Timers, &keys::all_timers(), Most::Items(1), |key, bytes| {
+            self.timer_at(key, bytes).map(Some)
+        })?;
         Ok(first.items.first().map(|timer| timer.key.due))
     }
 
@@ -319,16 +338,16 @@ impl<E: Engine> Embedded<E> {
         self.engine.get(table, key, decode)
     }
 
-    /// Up to `limit` items of a span; what decodes to nothing is left out, and what cannot be read is named.
+    /// Some items of a span; what decodes to nothing is left out, and what cannot be read is named.
     fn page<T>(
         &self,
         table: Table,
         span: &Span,
-        limit: usize,
+        most: Most,
         decode: impl Fn(&[u8], &[u8]) -> Result<Option<T>, Fault>,
     ) -> Result<Page<T>, Fault> {
         let (mut page, mut walked) = (Page::default(), 0);
-        if limit == 0 || span.is_empty() {
+        if most.is_reached(0, 0) || span.is_empty() {
             return Ok(page);
         }
         self.engine.walk(table, span, |key, value| {
@@ -338,11 +357,19 @@ impl<E: Engine> Embedded<E> {
                 Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(table, key, why)),
                 Err(fault) => return Err(fault),
             }
-            Ok(if page.items.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            page.more = most.is_reached(page.items.len(), walked);
+            Ok(if page.more { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
-        self.reads.fetch_add(walked, Ordering::Relaxed);
-        page.more = page.items.len() >= limit;
+        self.reads.fetch_add(walked as u64, Ordering::Relaxed);
         Ok(page)
+    }
+
+    fn listed<T: Listed>(&self, tenant: &Tenant, span: &place::Span, most: Most) -> Result<Page<T>, Fault> {
+        let (table, span) = keys::span(tenant, T::KIND, span);
+        self.page(table, &span, most, |key, bytes| {
+            let listed = self.codec.decode::<T>(bytes).map(|seen| seen.item.numbered(keys::number_in(key)));
+            listed.map(|item| Some(item).filter(T::counts))
+        })
     }
 
     /// Keys and values as they are. They are not read from while others are: two tables are locked only by who writes.
@@ -570,28 +597,13 @@ impl<E: Engine> Store for Embedded<E> {
         past: Option<T::Key>,
         limit: usize,
     ) -> Result<Page<T>, Fault> {
-        let Some(span) = T::span(&within, past.as_ref()) else { return Ok(Page::default()) };
-        let (table, span) = keys::span(tenant, T::KIND, &span);
-        let counted = |key: &[u8], bytes: &[u8]| {
-            let listed = self.codec.decode::<T>(bytes).map(|seen| seen.item.numbered(keys::number_in(key)));
-            listed.map(|item| Some(item).filter(T::counts))
-        };
-        self.page(table, &span, limit, counted)
+        let span = T::span(&within, past.as_ref());
+        span.map_or(Ok(Page::default()), |span| self.listed(tenant, &span, Most::Items(limit)))
     }
 
     async fn sample<T: Listed>(&self, tenant: &Tenant, within: T::Within, looks: usize) -> Result<Page<T>, Fault> {
-        let Some(span) = T::span(&within, None) else { return Ok(Page::default()) };
-        let (table, span) = keys::span(tenant, T::KIND, &span);
-        let (mut page, entries) = (Page::default(), self.entries(table, &span, looks)?);
-        page.more = entries.len() == looks;
-        for (key, value) in entries {
-            match self.codec.decode::<T>(&value) {
-                Ok(seen) => page.items.extend(Some(seen.item.numbered(keys::number_in(&key))).filter(T::counts)),
-                Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(table, &key, why)),
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(page)
+        let span = T::span(&within, None);
+        span.map_or(Ok(Page::default()), |span| self.listed(tenant, &span, Most::Looks(looks)))
     }
 
     async fn runs_across(
@@ -657,7 +669,7 @@ impl<E: Engine> Store for Embedded<E> {
         // A single shard holds them all, and asking which one costs a hash.
         let is_inside = |timer: &Timer| self.shards == 1 || timer.key.obligation.shard(self.shards) == bucket.shard;
         let decode = |key: &[u8], bytes: &[u8]| self.timer_at(key, bytes).map(|timer| Some(timer).filter(is_inside));
-        let mut page = self.page(Table::Timers, &span, limit, decode)?;
+        let mut page = self.page(Table::Timers, &span, Most::Items(limit), decode)?;
         let shard = |timer: &TimerKey| timer.obligation.shard(self.shards);
         page.unreadable.retain(|left| left.timer.as_ref().map_or(0, shard) == bucket.shard);
         Ok(page)
@@ -795,7 +807,6 @@ fn turn_in(text: &str) -> Option<(usize, Option<Vec<u8>>)> {
     Some((turn.parse().ok()?, Some(from_base32(key)?)))
 }
 
-/// Behind nothing at the beginning.
 /// With which table all there is goes on behind one. The cursors are asked for one by one.
 fn table_behind(table: Table) -> Option<Table> {
     let order =

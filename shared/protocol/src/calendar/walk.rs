@@ -116,9 +116,7 @@ impl<D: Ports> News<'_, D> {
             None => Some(schedule.pinned_to(&self.shared.name, self.shared.version, &self.known)),
         }
     }
-}
 
-impl<D: Ports> News<'_, D> {
     /// Whether it is what the calendar says, or does, now that a job was read. Who changes the calendar after this comes to that job after this.
     async fn is_in_force(&self) -> Result<bool, Fault> {
         let place = self.shared.name.place(&self.shared.tenant);
@@ -176,10 +174,10 @@ async fn take_to<D: Ports>(ports: &D, news: &News<'_, D>, id: JobId) -> Result<T
             Some(job) if news.for_schedule(&job.schedule).is_some() => return change_of(ports, news, id).await,
             Some(_) | None => refuse_who_is_about_to(ports, tenant, id, there).await?,
         };
-        if is_closed && !is_heeding {
-            forget_use(ports, news, id, heeds).await?;
-        }
         if is_closed {
+            if !is_heeding {
+                forget_use(ports, news, id, heeds).await?;
+            }
             return Ok(Taken::AsItWas);
         }
     }

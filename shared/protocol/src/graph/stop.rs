@@ -26,7 +26,7 @@ use super::settle::{Due, Settled, Work, settle};
 use crate::run::entry::leave_all_lines;
 use crate::slots::{Place, places_of, release};
 use crate::timers::hinting::hint;
-use crate::timers::promise::{promise, promise_task, promise_unless_there, written_now};
+use crate::timers::promise::{promise_like, promise_unless_there, written_now};
 
 /// How long after it was stopped a run is looked at first.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
@@ -81,11 +81,11 @@ pub async fn promise_look<D: Ports>(ports: &D, run: &Run) -> Result<Timer, Fault
 }
 
 pub async fn promise_look_at<D: Ports>(ports: &D, run: &Run, at: Moment) -> Result<Timer, Fault> {
-    let key = TimerKey::run(run.key, at);
-    match run.derived_from() {
-        Some(from) => promise_task(ports, &run.tenant, key, from).await,
-        None => promise(ports, &run.tenant, key, 0).await,
-    }
+    promise_like(ports, look_timer(ports, run, at)).await
+}
+
+fn look_timer<D: Ports>(ports: &D, run: &Run, at: Moment) -> Timer {
+    Timer { parent: run.derived_from(), ..written_now(ports, &run.tenant, TimerKey::run(run.key, at), 0) }
 }
 
 /// A hint, so that nobody waits for the sweep; where it is lost, the timer is found overdue.
@@ -102,7 +102,7 @@ pub async fn tell_of_its_end<D: Ports>(ports: &D, run: &Run, deadline: Moment) {
 }
 
 /// What a hint that finds a stopped run does when it has been gone through: the next look is promised, further away than this one was, and hinted by
-/// whoever erases the timer of his own hint. Who does not was not the first with it, or lost the answer that said so: all who look at about this time
+/// the hint that erases its own timer. One that does not was not the first, or lost the answer that said so: all who look at about this time
 /// promise one look, which the first of them has written. So one look stays one, and is never none.
 pub async fn look_again<D: Ports>(ports: &D, told: &Hint) -> Result<(), Fault> {
     let Some(seen) = ports.store().get::<Run>(&told.tenant, told.run).await? else { return Ok(()) };
@@ -111,10 +111,9 @@ pub async fn look_again<D: Ports>(ports: &D, told: &Hint) -> Result<(), Fault> {
     }
     let run = &seen.item;
     let at = next_look(run.key, told.stamp.written, ports.clock().now());
-    let timer = Timer { parent: run.derived_from(), ..written_now(ports, &run.tenant, TimerKey::run(run.key, at), 0) };
-    let next = promise_unless_there(ports, timer).await?;
+    let next = promise_unless_there(ports, look_timer(ports, run, at)).await?;
     if next.key != told.timer && ports.store().erase_timer(&told.timer, told.stamp).await? {
-        look_at(ports, &seen.item, &next, next.key.due).await;
+        look_at(ports, run, &next, next.key.due).await;
     }
     Ok(())
 }

@@ -186,9 +186,7 @@ impl<D: Ports> Search<'_, D> {
         match self.filter.job {
             Some(job) => {
                 let within = RunsOf { job, window };
-                let runs = store.list::<Run>(tenant, within, before, OPERATION_LOOKS).await?.items;
-                let next = runs.last().filter(|_| runs.len() == OPERATION_LOOKS).map(|last| last.key);
-                Ok(Some(RunsPage { runs, next }))
+                Ok(Some(store.list::<Run>(tenant, within, before, OPERATION_LOOKS).await?.into()))
             }
             None => store.runs_across(tenant, which(self.act, self.filter), window, before, OPERATION_LOOKS).await,
         }

@@ -147,8 +147,8 @@ async fn with_places<D: Ports>(
 
 /// The place of a workflow alone is written down nowhere: who holds it and no key has asked before its job said one, and asks for none now.
 async fn as_it_asked<D: Ports>(ports: &D, run: &Run, needed: Vec<Bound>) -> Result<Vec<Bound>, Fault> {
-    let is_of_a_workflow = |bound: &&Bound| matches!(bound.slot, SlotName::Workflow(_));
-    let workflow = needed.iter().find(is_of_a_workflow).filter(|_| run.admission.is_empty() && needed.len() > 1);
+    let workflow =
+        needed.iter().find(|bound| is_of_a_workflow(bound)).filter(|_| run.admission.is_empty() && needed.len() > 1);
     let Some(workflow) = workflow else { return Ok(needed) };
     if !holds(ports, Place::of(run, workflow)).await? {
         return Ok(needed);
@@ -196,12 +196,15 @@ async fn asking_for<D: Ports>(ports: &D, needed: &[Bound], entrant: Entrant) -> 
 
 /// The place of a workflow's run stands in the graph that it unfolds into: by itself it is written down nowhere else.
 fn admitted(run: Run, needed: &[Bound], beyond: &[Bound]) -> Run {
-    let is_of_a_workflow = |bound: &Bound| matches!(bound.slot, SlotName::Workflow(_));
     if needed.iter().chain(beyond).all(is_of_a_workflow) {
         with_admission(run, &[], &[])
     } else {
         with_admission(run, needed, beyond)
     }
+}
+
+fn is_of_a_workflow(bound: &Bound) -> bool {
+    matches!(bound.slot, SlotName::Workflow(_))
 }
 
 fn with_admission(run: Run, needed: &[Bound], beyond: &[Bound]) -> Run {

@@ -35,7 +35,8 @@ pub(crate) async fn promise_unless_there<D: Ports>(ports: &D, timer: Timer) -> R
     }
 }
 
-async fn promise_like<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault> {
+/// The same of this timer, written now.
+pub(crate) async fn promise_like<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault> {
     let mut timer = put(ports, timer).await?;
     while ports.clock().now() >= pace::write_line(timer.key.minute()) {
         let late = timer;

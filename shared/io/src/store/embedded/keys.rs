@@ -51,14 +51,11 @@ pub(super) fn span(tenant: &Tenant, kind: &str, span: &place::Span) -> (Table, S
 /// The first kinds have tables of their own, and documents share one. Whatever came later lies in one for all, behind the
 /// word of its kind.
 fn partition(tenant: &Tenant, kind: &str, partition: Partition) -> (Table, Vec<u8>) {
-    let (table, kind) = match (kind, partition) {
-        ("head", _) => (Table::Heads, None),
-        ("run", _) => (Table::Runs, None),
-        ("attempt", _) => (Table::Attempts, None),
-        ("body", _) => (Table::Bodies, None),
-        ("cursor", _) => (Table::Cursors, None),
-        (kind, Partition::Kind) => (Table::Documents, Some(kind)),
-        (kind, _) => (Table::Items, Some(kind)),
+    let own = OF_ONE_KIND.iter().find(|(of, _)| *of == kind);
+    let (table, kind) = match (own, partition) {
+        (Some((_, table)), _) => (*table, None),
+        (None, Partition::Kind) => (Table::Documents, Some(kind)),
+        (None, _) => (Table::Items, Some(kind)),
     };
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     if !matches!(partition, Partition::Shard(_)) {
@@ -74,6 +71,15 @@ fn partition(tenant: &Tenant, kind: &str, partition: Partition) -> (Table, Vec<u
     }
     (table, bytes)
 }
+
+/// The tables that hold one kind each.
+const OF_ONE_KIND: [(&str, Table); 5] = [
+    ("head", Table::Heads),
+    ("run", Table::Runs),
+    ("attempt", Table::Attempts),
+    ("body", Table::Bodies),
+    ("cursor", Table::Cursors),
+];
 
 fn push_all(bytes: &mut Vec<u8>, parts: &[Part]) {
     for (place, part) in parts.iter().enumerate() {
@@ -231,7 +237,7 @@ pub(super) fn timer_of(bytes: &[u8]) -> Option<TimerKey> {
     (timer(&key) == bytes).then_some(key)
 }
 
-/// All of a table of items or timers, whosever they are, behind the last one seen.
+/// All of a table of items or timers, of all tenants, behind the last one seen.
 pub(super) fn whole_behind(last: Option<Vec<u8>>) -> Span {
     // A tenant's name, the word of a kind, or an instant is what each key begins with.
     Span { from: last.map_or_else(Vec::new, just_after), to: vec![u8::MAX], order: Order::Forward }
@@ -281,13 +287,8 @@ pub(super) fn timers(minute: i64, after: Option<TimerKey>, until: Moment) -> Opt
 /// The word of the kind of the item that lies there, as its table says or its key; none of a timer, and of what only leads to an item.
 pub(super) fn kind_of(table: Table, key: &[u8]) -> Option<&str> {
     match table {
-        Table::Heads => Some("head"),
-        Table::Runs => Some("run"),
-        Table::Attempts => Some("attempt"),
-        Table::Bodies => Some("body"),
-        Table::Cursors => Some("cursor"),
         Table::Documents | Table::Items => Some(kind_in(key).unwrap_or_default()),
-        Table::Timers | Table::RunsByTime | Table::Expiring | Table::Letters => None,
+        table => OF_ONE_KIND.iter().find(|(_, of)| *of == table).map(|(kind, _)| *kind),
     }
 }
 
