@@ -149,7 +149,7 @@ UTC                   WHEN   JOB    NAME  PRIORITY  NOTE
 2027-03-14 08:00:00Z  in 2h  job_1  -     high
 ";
         assert_eq!(strip_str(&view(&fires, paper)).to_string(), wanted);
-        assert_eq!(remarks(&fires, [Some("A"), None])[0], "there are more: --from A --cursor more");
+        assert_eq!(remarks(&fires, [Some("A"), None])[0], "there are more: --from A --cursor 0a");
         let nothing = FiresView { items: Vec::new(), next_cursor: None, complete: true };
         assert_eq!((view(&nothing, paper).as_str(), remarks(&nothing, [None; 2]).len()), ("Nothing fires then.\n", 0));
     }
