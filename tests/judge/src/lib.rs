@@ -132,6 +132,8 @@ pub struct Job {
     pub asked: Vec<Asked>,
     /// Cancels of single occurrences that were acknowledged: when, and which instant.
     pub cancels: Vec<(i64, i64)>,
+    /// When a client was answered that the job is deleted.
+    pub deletes: Vec<i64>,
     /// Each writing of the job, in order.
     pub versions: Vec<Version>,
     /// What clients were answered after a change.

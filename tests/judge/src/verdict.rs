@@ -58,6 +58,7 @@ impl<'a> Verdict<'a> {
             verdict.the_record_of_a_calendar_covers_what_one_took(job);
             verdict.what_has_one_instant_begins_once(job);
             verdict.what_was_answered_stands(job);
+            verdict.what_was_deleted_stays_deleted(job);
             verdict.an_answer_shows_what_was_asked(job);
             verdict.generations_grow(job);
             verdict.an_explanation_is_true(job);

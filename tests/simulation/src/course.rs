@@ -98,6 +98,13 @@ impl Course {
         }
     }
 
+    /// Of those machines one in five: nothing goes wrong on it at all.
+    pub fn leave_a_machine_alone(&mut self, dice: &mut Dice) {
+        if self.kind == Kind::Machine && dice.chance(0.2) {
+            (self.kind, self.rates) = (Kind::Calm, Rates::CALM);
+        }
+    }
+
     pub fn setting(&self, dice: &mut Dice) -> Setting {
         let throttles = match self.kind {
             Kind::Rough | Kind::Crowd => -1..3,

@@ -22,6 +22,7 @@ use crate::dice::Dice;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
 use crate::ports::SimPorts;
+use crate::secrets;
 use crate::setting::{Host, Setting};
 use crate::shown;
 use crate::witness::{Driven, account};
@@ -55,14 +56,15 @@ pub struct Verdict {
 pub fn history(seed: u64) -> Verdict {
     // Its own dice, so that the world is there before anything happens in it.
     let mut dice = Dice::new(!seed);
-    let course = Course::drawn(&mut dice);
+    let mut course = Course::drawn(&mut dice);
     let (mut setting, crowd) = (course.setting(&mut dice), course.crowd(&mut dice));
+    course.leave_a_machine_alone(&mut dice);
     let besides = Besides::drawn(seed, &course);
     setting.page = besides.page.unwrap_or(setting.page);
     let (sim, world) = begun(seed, &course, setting, course.rates);
     let shards = world.setting().shards;
     sim.count(format!("played on {shards} shard{}", if shards == 1 { "" } else { "s" }));
-    let plays = Play::plan(&world, &course, &crowd);
+    let plays = Play::plan(&world, &course, &crowd, besides.names_a_secret);
     besides.plan(&Crew { sim: sim.clone(), world: world.clone(), course: course.clone() });
     sim.at(course.calm_from, |sim| sim.set_fates(Fates::Chance(Rates::CALM)));
     sim.run_until(course.end);
@@ -76,6 +78,9 @@ pub(crate) fn begun(seed: u64, course: &Course, setting: Setting, rates: Rates) 
     let sim = Sim::new(seed, BEGIN, Fates::Chance(rates));
     sim.count(format!("course {}", course.kind));
     sim.count(format!("played on {}", setting.host));
+    if (course.kind, setting.host) == (course::Kind::Calm, Host::Machine) {
+        sim.count("machine left alone");
+    }
     let world = World::new(&sim, setting);
     if world.setting().host == Host::Machine {
         world.supervise();
@@ -143,6 +148,8 @@ struct Play {
     tenant: Tenant,
     /// The number of its first job.
     first: u32,
+    /// Whether the calls of its jobs name a secret of the tenant's.
+    names_a_secret: bool,
     driven: Arc<Mutex<BTreeMap<JobId, Driven>>>,
     lists: Arc<Mutex<Vec<judge::List>>>,
 }
@@ -163,13 +170,16 @@ impl Play {
     }
 
     /// Of each tenant one, with so many jobs; the first has the accidents, and the ticks where nobody else ticks.
-    fn plan(world: &World, course: &Course, crowd: &[i64]) -> Vec<Self> {
+    fn plan(world: &World, course: &Course, crowd: &[i64], names_a_secret: bool) -> Vec<Self> {
         let (mut plays, mut first) = (Vec::new(), 0);
         for (nth, jobs) in crowd.iter().enumerate() {
             let tenant = Tenant::new(&format!("simulated-{nth}")).expect("a word");
             let (sim, course) = (world.sim().clone(), course.clone());
             let (driven, lists) = (Arc::default(), Arc::default());
-            let play = Self { sim, world: world.clone(), course, tenant, first, driven, lists };
+            let play = Self { sim, world: world.clone(), course, tenant, first, names_a_secret, driven, lists };
+            if names_a_secret {
+                world.keep_drawn_secret(&play.tenant);
+            }
             play.plan_jobs(*jobs);
             first += u32::try_from(*jobs).unwrap_or_default();
             plays.push(play);
@@ -212,7 +222,11 @@ impl Play {
             let created = BEGIN + self.sim.dice(|dice| dice.within(0..5 * MINUTE));
             let schedule = self.sim.dice(|dice| schedule_for(kind, &self.course, created, dice));
             let schedule = self.heeding(heeds, schedule);
-            let (wish, behaviour) = self.sim.dice(|dice| wish_for(kind, &schedule, dice));
+            let (mut wish, behaviour) = self.sim.dice(|dice| wish_for(kind, &schedule, dice));
+            if self.names_a_secret {
+                self.sim.count("secret named");
+                wish["target"]["http"]["headers"] = json!({"x-key": {"secret": secrets::DRAWN}});
+            }
             self.world.introduce(&self.tenant, id, number, behaviour);
             self.know(id, |driven| driven.at_most_once = wish["delivery"] == "at_most_once");
             self.sim.count(format!("catches up: {}", wish["catch_up"]["policy"].as_str().unwrap_or("as usual")));
@@ -468,6 +482,10 @@ impl Play {
                 "/resume" => json!({"status": "active"}),
                 _ => Value::Null,
             };
+            if method == "DELETE" && answer.status.is_success() {
+                play.sim.count("delete answered");
+                play.know(id, |driven| driven.deletes.push(play.sim.now()));
+            }
             play.note_answer(id, &asked, &answer);
         });
     }
@@ -567,7 +585,8 @@ impl Play {
                 });
             }
         }
-        if self.world.setting().host == Host::Machine && self.sim.dice(|dice| dice.chance(0.2)) {
+        let is_left_alone = self.course.kind == course::Kind::Calm;
+        if self.world.setting().host == Host::Machine && !is_left_alone && self.sim.dice(|dice| dice.chance(0.2)) {
             let (at, slept) =
                 self.sim.dice(|dice| (dice.within(5 * MINUTE..25 * MINUTE), dice.within(MINUTE..15 * MINUTE)));
             let world = self.world.clone();

@@ -21,6 +21,7 @@ mod machine;
 pub mod notified;
 pub mod ports;
 pub mod queues;
+mod secrets;
 pub mod setting;
 pub mod shown;
 pub mod stage;

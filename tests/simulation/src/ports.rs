@@ -49,6 +49,7 @@ use crate::graphs::definition::{Calling, answer_json};
 use crate::history::BEGIN;
 use crate::notified::{self, Notified};
 use crate::queues::Receipt;
+use crate::secrets;
 use crate::setting::Host;
 use crate::telling::Telling;
 use crate::throttle::{Place, Resource};
@@ -767,6 +768,7 @@ impl Transport for Port {
         if let Some(refusing) = notified::refusing(&target.url) {
             return self.call_of_a_rule(refusing, &call).await;
         }
+        secrets::assert_given(target, &call);
         let (behaviour, _ends_when_dropped) = self.witness_call(&call);
         self.world.seen().tellings.called(call.run, call.attempt, self.world.sim().now());
         self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));

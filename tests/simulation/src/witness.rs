@@ -157,6 +157,7 @@ pub struct Driven {
     /// The runs that idempotency keys were answered with.
     pub told: BTreeMap<String, RunKey>,
     pub cancels: Vec<(i64, i64)>,
+    pub deletes: Vec<i64>,
     pub creations: u32,
     pub answers: Vec<judge::Answer>,
     pub explanations: Vec<judge::Explanation>,
@@ -196,6 +197,7 @@ pub fn account(world: &World, driven: &BTreeMap<JobId, Driven>, end: i64) -> jud
             at_most_once: known.at_most_once,
             asked: known.asked,
             cancels: known.cancels,
+            deletes: known.deletes,
             versions: told.versions.clone(),
             answers: known.answers,
             explanations: known.explanations,

@@ -23,6 +23,19 @@ impl Verdict<'_> {
         }
     }
 
+    /// A delete is answered without a body: what the job is when somebody has that answer, and from then on, says whether it was true.
+    pub(super) fn what_was_deleted_stays_deleted(&mut self, job: &Job) {
+        for answered in &job.deletes {
+            let stood = job.versions.iter().rfind(|version| version.at <= *answered);
+            let later = job.versions.iter().filter(|version| version.at > *answered);
+            let mut seen = stood.into_iter().chain(later);
+            if stood.is_none() || seen.any(|version| version.stands.status != Status::Cancelled) {
+                let detail = format!("it was {stood:?} then");
+                self.report("what was deleted stays deleted", job.job, *answered, detail);
+            }
+        }
+    }
+
     pub(super) fn an_answer_shows_what_was_asked(&mut self, job: &Job) {
         for answer in &job.answers {
             for (field, asked, shown) in &answer.fields {

@@ -1,5 +1,5 @@
-//! What befalls a history beside its course: short pages, two releases side by side, and items that nobody can read. It has dice of its own, so that where
-//! none of it happens a seed stays the history that it was.
+//! What befalls a history beside its course: short pages, two releases side by side, items that nobody can read, and calls that name secrets. It has dice
+//! of its own, so that where none of it happens a seed stays the history that it was.
 
 use std::fmt;
 use std::ops::Range;
@@ -35,6 +35,7 @@ const READERS: [&str; 3] = ["reader", "counter", "historian"];
 pub(super) struct Besides {
     /// Most timers on a page.
     pub(super) page: Option<usize>,
+    pub(super) names_a_secret: bool,
     rollout: Option<Rollout>,
     damage: Vec<(i64, Damaged)>,
 }
@@ -61,6 +62,7 @@ impl Besides {
         let (has_short_pages, is_rolled_out, is_damaged) = (dice.chance(0.2), dice.chance(0.15), dice.chance(0.2));
         let page = dice.pick(&[1, 1, 2, 3, 7]);
         let (rollout, damage) = (Rollout::drawn(&mut dice), damage(&mut dice));
+        let names_a_secret = dice.chance(0.15);
         let (shared, rough) = match course.kind {
             Kind::Rough | Kind::Crowd => (true, true),
             Kind::Machine => (false, true),
@@ -68,6 +70,7 @@ impl Besides {
         };
         Self {
             page: (rough && has_short_pages).then_some(page),
+            names_a_secret,
             rollout: (shared && is_rolled_out).then_some(rollout),
             damage: if rough && is_damaged { damage } else { Vec::new() },
         }

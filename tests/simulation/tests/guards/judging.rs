@@ -221,6 +221,11 @@ fn in_calm_an_occurrence_starts_on_time() {
 }
 
 #[test]
+fn in_calm_what_lost_its_hint_is_found() {
+    kept_in(Of::Jobs, "in calm what lost its hint is found", [170, 171, 183, 203, 222]);
+}
+
+#[test]
 fn in_calm_nothing_is_missed() {
     kept(Of::Jobs, "in calm nothing is missed", 60);
 }
@@ -248,6 +253,11 @@ fn what_was_answered_was_written() {
 #[test]
 fn what_was_answered_is_not_taken_back() {
     kept(Of::Jobs, "what was answered is not taken back", 40);
+}
+
+#[test]
+fn what_was_deleted_stays_deleted() {
+    kept(Of::Jobs, "what was deleted stays deleted", 150);
 }
 
 #[test]
