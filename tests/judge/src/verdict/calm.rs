@@ -5,8 +5,6 @@ use std::ops::Range;
 use super::Verdict;
 use crate::{CHANGE_TOLERANCE, Calm, Cost, Head, Job, Status};
 
-const ON_TIME: &str = "in calm an occurrence starts on time";
-const LOST_HINT: &str = "in calm what lost its hint is found";
 /// How late an occurrence may start.
 const PUNCTUAL: i64 = 1_000;
 /// How late one may start whose only hint was lost: it is overdue after half a minute, the next sweep comes within a minute
@@ -53,10 +51,15 @@ impl Verdict<'_> {
                     continue;
                 }
                 let found = FOUND_OVERDUE + if self.was_behind_a_straggler(job.job, t) { PROMISED_AHEAD } else { 0 };
-                let (rule, within) = if lost { (LOST_HINT, found) } else { (ON_TIME, PUNCTUAL) };
-                let within = calm.skew + within;
-                if within < window && t + within < until && !self.started_within(job.job, t, within) {
-                    self.report(rule, job.job, t, format!("not in {within} ms"));
+                let within = calm.skew + if lost { found } else { PUNCTUAL };
+                if within >= window || t + within >= until || self.started_within(job.job, t, within) {
+                    continue;
+                }
+                let detail = format!("not in {within} ms");
+                if lost {
+                    self.report("in calm what lost its hint is found", job.job, t, detail);
+                } else {
+                    self.report("in calm an occurrence starts on time", job.job, t, detail);
                 }
             }
         }
