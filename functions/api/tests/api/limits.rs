@@ -106,6 +106,10 @@ async fn no_two_runs_of_workflows_wait_for_each_other_by_a_key_and_a_workflows_b
     }
 }
 
+fn calls(workflow: WorkflowId) -> Value {
+    json!({"schedule": {"on_demand": true}, "target": {"workflow": {"id": workflow}}})
+}
+
 /// The same where one has the workflow's place already when its job is given the key: it has taken it, and its process died.
 ///
 /// Removed (`as_it_asked`): it asks for the key as well. It had the workflow's place and waited for the key's, the other the other way round.
@@ -113,17 +117,14 @@ async fn no_two_runs_of_workflows_wait_for_each_other_by_a_key_and_a_workflows_b
 async fn who_has_a_workflows_place_does_not_wait_for_a_key_that_its_job_was_given_since() {
     let world = World::new();
     let [calling, bounded] = a_workflow_that_calls_a_bounded_one(&world).await;
-    let concurrency = json!({"key": "x", "limit": 1});
-    let of = |workflow| json!({"schedule": {"on_demand": true}, "target": {"workflow": {"id": workflow}}});
-    let [first, second] = [of(calling), of(bounded)].map(|job| world.job_of(job));
-    let (first, second) = (first.await, second.await);
-    assert_eq!(world.patch(&format!("/v1/jobs/{first}"), json!({"concurrency": concurrency})).await.status, 200);
+    let (first, second) = (world.job_of(calls(calling)).await, world.job_of(calls(bounded)).await);
+    give_the_key(&world, &first).await;
     let runs = [world.run_of(&first).await, world.run_of(&second).await];
     let run = runs[1].parse().unwrap();
     let (slot, room) = items(SlotName::Workflow(bounded).id(&acme()), 1, run).next().expect("one item");
     let take = Take { run, room };
     assert!(matches!(world.ports.store().update(&acme(), slot, &take).await, Ok(Updated::Done(_))));
-    assert_eq!(world.patch(&format!("/v1/jobs/{second}"), json!({"concurrency": concurrency})).await.status, 200);
+    give_the_key(&world, &second).await;
 
     for _ in 0..2 {
         world.work_tasks(|_, _| Some(succeeded())).await;
@@ -133,4 +134,37 @@ async fn who_has_a_workflows_place_does_not_wait_for_a_key_that_its_job_was_give
     for run in runs {
         assert_eq!(world.watch(&run).await["status"], "succeeded");
     }
+}
+
+/// The same of one that stands in the workflow's line when its job is given the key: it came as one that asks for none.
+///
+/// Removed (`as_it_asked`, for who waits): it asks for the key as well, and stands in both lines. It waited for the first by the key; and the first let it go
+/// before it in the workflow's line, which had a place by then.
+#[tokio::test]
+async fn who_waits_for_a_workflows_place_does_not_wait_for_a_key_that_its_job_was_given_since() {
+    let world = World::new();
+    let [calling, bounded] = a_workflow_that_calls_a_bounded_one(&world).await;
+    let (first, second) = (world.job_of(calls(calling)).await, world.job_of(calls(bounded)).await);
+    give_the_key(&world, &first).await;
+    let holder = world.run_of(&world.job_of(calls(bounded)).await).await;
+    world.work_tasks(|_, _| None).await;
+    let waiter = world.run_of(&second).await;
+    world.work_tasks(|_, _| None).await;
+    assert_eq!(world.watch(&waiter).await["status"], "waiting");
+    give_the_key(&world, &second).await;
+    let caller = world.run_of(&first).await;
+
+    for _ in 0..8 {
+        world.work_tasks(|_, _| Some(succeeded())).await;
+        world.pass(60);
+    }
+
+    for run in [holder, waiter, caller] {
+        assert_eq!(world.watch(&run).await["status"], "succeeded");
+    }
+}
+
+async fn give_the_key(world: &World, job: &str) {
+    let concurrency = json!({"key": "x", "limit": 1});
+    assert_eq!(world.patch(&format!("/v1/jobs/{job}"), json!({"concurrency": concurrency})).await.status, 200);
 }

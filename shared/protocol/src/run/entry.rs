@@ -145,12 +145,13 @@ async fn with_places<D: Ports>(
     Ok(Ok((entrant, needed)))
 }
 
-/// The place of a workflow alone is written down nowhere: who holds it and no key has asked before its job said one, and asks for none now.
+/// The place of a workflow alone is written down nowhere: who holds it and no key, or waits with nothing written down, has asked before its job said one, and
+/// asks for none now.
 async fn as_it_asked<D: Ports>(ports: &D, run: &Run, needed: Vec<Bound>) -> Result<Vec<Bound>, Fault> {
     let workflow =
         needed.iter().find(|bound| is_of_a_workflow(bound)).filter(|_| run.admission.is_empty() && needed.len() > 1);
     let Some(workflow) = workflow else { return Ok(needed) };
-    if !holds(ports, Place::of(run, workflow)).await? {
+    if waits_since(run).is_none() && !holds(ports, Place::of(run, workflow)).await? {
         return Ok(needed);
     }
     for bound in needed.iter().filter(|bound| !is_of_a_workflow(bound)) {
