@@ -37,6 +37,13 @@ result = "last_line"
 [command.keep]
 run = ["/bin/sh", "-c", "printf '::checkpoint \"'; head -c 20000 /dev/zero | tr '\\0' x; echo '\"'"]
 
+[command.keep_too_much]
+run = ["/bin/sh", "-c", "echo '::checkpoint 7'; printf '::checkpoint \"'; head -c 150000 /dev/zero | tr '\\0' x; echo '\"'; test $MINUTEHAND_ATTEMPT -gt 1"]
+
+[command.print]
+run = ["/bin/sh", "-c", 'printf "\""; head -c "$1" /dev/zero | tr "\\0" x; echo "\""', "sh", "{bytes}"]
+result = "last_line"
+
 [command.done]
 run = ["/bin/sh", "-c", "echo 17; echo done"]
 result = "last_line"
@@ -102,6 +109,38 @@ async fn a_long_line_is_one_checkpoint_or_one_result() {
     let (kept, read) = tokio::join!(host.over("keep", json!({}), 0), host.over("read", long.clone(), 0));
 
     assert_eq!((&kept["checkpoint"], &read["result"]), (&long, &long));
+}
+
+/// Removed: what no variable has room for is no checkpoint. The second attempt failed for good before it began.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_that_the_next_attempt_could_not_be_given_is_not_kept() {
+    let host = Host::start();
+    let _worker = host.works();
+
+    let run = host.over("keep_too_much", json!({}), 1).await;
+
+    assert_eq!(
+        (outcomes(&run), &run["checkpoint"]),
+        (vec!["failed".to_owned(), "succeeded".to_owned()], &json!(7)),
+        "{run}"
+    );
+    let logs = host.client.get(&format!("/v1/runs/{}/logs", text(&run, "run_id"))).await.body;
+    assert!(logs.to_string().contains("more than 120 KiB"), "{logs}");
+}
+
+/// Removed: a line that is longer than a result may be is none. The server refused it, and the run failed for good, though its command had done its work.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_last_line_that_is_longer_than_a_result_is_none() {
+    let host = Host::start();
+    let _worker = host.works();
+    let printed = async |bytes: usize| host.over("print", json!({ "bytes": bytes }), 0).await;
+
+    let (fits, too_long, several) = tokio::join!(printed(262_000), printed(300_000), printed(400_000));
+
+    assert_eq!(fits["result"], json!("x".repeat(262_000)));
+    for run in [too_long, several] {
+        assert_eq!((&run["status"], &run["result"]), (&json!("succeeded"), &Value::Null), "{}", run["attempts"]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,7 +22,7 @@ use super::output::{Heard, hear};
 /// What of the worker's own environment every command has.
 const PASSED: [&str; 3] = ["PATH", "HOME", "LANG"];
 /// Linux takes no variable of 128 KiB.
-const VARIABLE_BYTES: usize = 120 * 1024;
+pub(super) const VARIABLE_BYTES: usize = 120 * 1024;
 /// What is left of a group is not waited for longer than this.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -63,7 +63,7 @@ pub(super) async fn run(command: &Command, ctx: &Context) -> Result<Box<RawValue
         Some(Why::TimeLimit(limit)) => {
             Err(NotDone::failed("time_limit", &format!("it took longer than {} s", limit.as_secs())))
         }
-        None => outcome(command, status, heard),
+        None => outcome(command, status, heard, ctx),
     }
 }
 
@@ -176,6 +176,7 @@ fn outcome(
     command: &Command,
     status: Option<ExitStatus>,
     (stdout, stderr): (Heard, Heard),
+    ctx: &Context,
 ) -> Result<Box<RawValue>, NotDone> {
     let Some(code) = status.and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok()) else {
         return Err(NotDone::failed("killed", "a signal ended it"));
@@ -184,6 +185,10 @@ fn outcome(
     let failed = NotDone::failed(&format!("exit_{code}"), &format!("exit code {code}{said}"));
     match (command.exit(code), command.result) {
         (Exit::Success, ResultOf::ExitCode) => Ok(to_raw_value(&json!({ "exit_code": code }))?),
+        (Exit::Success, ResultOf::LastLine) if stdout.is_too_long() => {
+            ctx.log("minutehand: the last line is not the result: it has more than 256 KiB");
+            Ok(to_raw_value(&())?)
+        }
         (Exit::Success, ResultOf::LastLine) => Ok(stdout.result().map_or_else(|| to_raw_value(&()), Ok)?),
         (Exit::Retry, _) => Err(failed),
         (Exit::Fail, _) => Err(failed.for_good()),
