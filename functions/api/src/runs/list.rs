@@ -29,7 +29,7 @@ use crate::workflow_runs::OfWorkflows;
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
 /// Runs that one filtered request reads at most; its page may then hold fewer runs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
-/// What is read at once, at least.
+/// What is read of an index at once, at least.
 const LEAST: usize = 50;
 /// Hours that one request reads at most, since the index is by the hour: after three empty days the client continues with
 /// the cursor.
@@ -152,7 +152,8 @@ impl Query<'_> {
                 Across::All => window.start.max(begin_of_hour(window.end.just_before()))..window.end,
             };
             let begins = slice.start;
-            let at_once = search.at_once();
+            // An index may list more than letters, and what it lists may be gone, or be another release's.
+            let at_once = search.at_once().max(LEAST);
             let read = ports.store().runs_across(self.tenant, which, slice, before, at_once).await?;
             let Some(read) = read else { return Ok(None) };
             self.learn(ports, &read.runs).await?;
@@ -222,8 +223,7 @@ impl<'a> Search<'a> {
         if self.query.is_filtered() {
             return PAGE;
         }
-        // A store may list more than letters, and some of any list may be gone, or be another release's.
-        (self.query.limit + 1 - self.runs.len()).max(LEAST)
+        self.query.limit + 1 - self.runs.len()
     }
 
     /// Takes in what so many looks found of the slice that begins at `slice_from`, or of the whole window.
