@@ -15,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::target::Timeouts;
+use socket2::{SockRef, TcpKeepalive};
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -26,6 +27,8 @@ use super::reach::{OutOfReach, Reach};
 
 /// Addresses of one name that are tried; they share the time.
 const ADDRESSES: usize = 8;
+/// What stands between may forget a connection on which nobody has spoken for a while (AWS's gateways: for 350 s), while a target works for minutes.
+const KEPT_ALIVE: Duration = Duration::from_secs(60);
 
 type Dialed<T> = Pin<Box<dyn Future<Output = Result<T, DialError>> + Send>>;
 
@@ -281,6 +284,8 @@ async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
     // The request is written in one piece; waiting to fill a segment would only delay it.
     stream.set_nodelay(true)?;
+    let kept_alive = TcpKeepalive::new().with_time(KEPT_ALIVE).with_interval(KEPT_ALIVE);
+    SockRef::from(&stream).set_tcp_keepalive(&kept_alive)?;
     Ok(stream)
 }
 
@@ -452,5 +457,18 @@ mod tests {
         assert_eq!(left(Reach::Private, &mixed).unwrap(), ["10.0.0.1", "1.1.1.1", "2606:4700::1111"]);
         assert_eq!(left(Reach::Public, &["1.1.1.1"; 20]).unwrap().len(), ADDRESSES);
         assert!(matches!(left(Reach::Loopback, &[]), Err(DialError::Unknown { .. })));
+    }
+
+    /// Removed: the connection is kept alive. What stands between here and a target that is silent for minutes forgot it, and the answer reached nobody.
+    #[tokio::test]
+    async fn a_connection_on_which_nobody_speaks_is_kept_alive() {
+        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+
+        let stream = connect(listener.local_addr().unwrap()).await.unwrap();
+
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap() && socket.tcp_nodelay().unwrap());
+        let every = (socket.tcp_keepalive_time().unwrap(), socket.tcp_keepalive_interval().unwrap());
+        assert_eq!(every, (Duration::from_secs(60), Duration::from_secs(60)));
     }
 }
