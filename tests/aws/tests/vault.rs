@@ -121,17 +121,20 @@ async fn what_opens_and_is_no_text_is_unreadable() {
     assert!(matches!(opened, Err(VaultError::Fault(Fault::Unreadable { .. }))), "{opened:?}");
 }
 
+/// A deployment that seals no more still has what its former key sealed.
+///
+/// Removed: who has a key alone opens. `FormerSecretsKeyArn` without `SecretsKeyArn` opened nothing, and each run that needed a secret failed for good.
 #[tokio::test]
-async fn without_a_key_nothing_is_sealed_opened_or_asked() {
-    let scripted = Scripted::start(|_, _| Answer::None).await;
+async fn without_a_key_nothing_is_sealed_and_what_a_former_one_sealed_is_opened() {
+    let opens = |_, _: &Asked| Answer::Ok(json!({ "Plaintext": "aHVudGVyMg==", "KeyId": FORMER }));
+    let scripted = Scripted::start(opens).await;
     let vault = Kms::new(Client::new(&scripted.sdk()), None);
     let (tenant, name) = (tenant(), "stripe".parse().unwrap());
 
     let sealed = vault.seal(Label { tenant: &tenant, name: &name }, &value("hunter2")).await;
 
-    assert_eq!(sealed, Err(VaultRefusal::NoKey.into()));
-    assert_eq!(open(&vault).await, Err(VaultRefusal::NoKey.into()));
-    assert_eq!(scripted.asked(), []);
+    assert_eq!((sealed, scripted.asked()), (Err(VaultRefusal::NoKey.into()), vec![]));
+    assert_eq!(open(&vault).await, Ok(value("hunter2")));
 }
 
 async fn kms_that(script: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static) -> (Scripted, Kms) {
