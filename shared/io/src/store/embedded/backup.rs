@@ -7,7 +7,7 @@
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use minutehand_domain::Moment;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,8 @@ impl<W: Write> Writing<W> {
 
 /// A backup that is being read.
 pub(super) struct Reading<R> {
-    from: BufReader<GzDecoder<R>>,
+    /// Of several, since one alone reads nothing of what lies behind it.
+    from: BufReader<MultiGzDecoder<R>>,
     hash: Sha256,
     pub(super) header: Header,
     count: u64,
@@ -130,7 +131,7 @@ pub(super) struct Reading<R> {
 
 impl<R: Read> Reading<R> {
     pub(super) fn begin(from: R) -> Result<Self, BackupError> {
-        let mut from = BufReader::with_capacity(BUFFER_BYTES, GzDecoder::new(from));
+        let mut from = BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(from));
         let mut magic = Vec::new();
         // Whatever is no gzip is none of ours.
         let read = (&mut from).take(MAGIC.len() as u64).read_to_end(&mut magic);
@@ -258,7 +259,7 @@ mod tests {
     /// What is in a gzip, changed, and packed again.
     fn repacked(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut plain = Vec::new();
-        GzDecoder::new(&written()[..]).read_to_end(&mut plain).unwrap();
+        MultiGzDecoder::new(&written()[..]).read_to_end(&mut plain).unwrap();
         change(&mut plain);
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(&plain).unwrap();
@@ -279,6 +280,14 @@ mod tests {
         }
         let without_its_end = repacked(|plain| plain.truncate(plain.len() - HASH_BYTES - 9));
         assert!(matches!(read(&without_its_end), Err(BackupError::CutShort)));
+    }
+
+    /// Removed: what lies behind the gzip is read. Two backups in one file were the first of them.
+    #[test]
+    fn one_with_something_behind_its_end_is_refused() {
+        assert!(read(&[&written()[..], b"something more"].concat()).is_err());
+        let two = read(&[written(), written()].concat());
+        assert!(matches!(two, Err(BackupError::Damaged("something follows its end"))));
     }
 
     /// Removed: the comparison of the hashes. A value that was changed is read as if it had been written so.
