@@ -55,8 +55,8 @@ pub(crate) mod doc_of {
     };
     pub(crate) use super::keys::{create_key, list_keys, revoke_key, rotate_key};
     pub(crate) use super::leases::{
-        claim_effect, complete_lease, complete_leases, fail_lease, hand_back_lease, keep_lease, lease_runs, list_pools,
-        list_workers,
+        claim_effect, claim_effect_by_path, complete_lease, complete_leases, fail_lease, hand_back_lease, keep_lease,
+        lease_runs, list_pools, list_workers,
     };
     pub(crate) use super::letters::{
         dismiss_letter, dismiss_letters, group_letters, list_letters, redrive_letter, redrive_letters,

@@ -134,7 +134,12 @@ impl<S: Send + Sync> FromRequestParts<S> for EffectPath {
         let Path((run, name)) = path.map_err(|_not_two| Problem::no_run())?;
         let run = run.parse().map_err(|_no_id| Problem::no_run())?;
         let no_name = |why: NotAnEffectName| Problem::new(Kind::NotFound, why.to_string());
-        Ok(Self(run, name.parse().map_err(no_name)?))
+        let name: EffectName = name.parse().map_err(no_name)?;
+        if !name.fits_in_a_path() {
+            let detail = "no path can name an effect whose key has `/`, `\\`, `?` or `%`: say it as `key` to …/effects";
+            return Err(Problem::new(Kind::Invalid, detail));
+        }
+        Ok(Self(run, name))
     }
 }
 

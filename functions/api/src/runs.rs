@@ -21,7 +21,7 @@ use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::run::cancel::{Cancelled, cancel_with};
 use minutehand_wire::{NoteRequest, RunView};
 
-pub(crate) use self::effects::{claim_effect, list_effects};
+pub(crate) use self::effects::{claim_effect, claim_effect_by_path, list_effects};
 pub(crate) use self::full_run::FullRun;
 pub(crate) use self::list::{across, no_index, of_job, page};
 pub(crate) use self::logs::logs;

@@ -12,7 +12,6 @@ pub struct Call<T> {
     pub(crate) method: Method,
     path: Vec<String>,
     /// The last segment of the path, where people chose it: any word.
-    key: Option<String>,
     query: Vec<(String, String)>,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Option<String>,
@@ -25,7 +24,6 @@ impl<T> Clone for Call<T> {
         Self {
             method: self.method.clone(),
             path: self.path.clone(),
-            key: self.key.clone(),
             query: self.query.clone(),
             headers: self.headers.clone(),
             body: self.body.clone(),
@@ -37,7 +35,7 @@ impl<T> Clone for Call<T> {
 impl<T> Call<T> {
     pub(crate) fn new(method: Method, path: &[&str]) -> Self {
         let path = ["v1"].iter().chain(path).map(|&segment| segment.to_owned()).collect();
-        Self { method, path, key: None, query: Vec::new(), headers: Vec::new(), body: None, reads_as: PhantomData }
+        Self { method, path, query: Vec::new(), headers: Vec::new(), body: None, reads_as: PhantomData }
     }
 
     pub(crate) fn get(path: &[&str]) -> Self {
@@ -46,11 +44,6 @@ impl<T> Call<T> {
 
     pub(crate) fn post(path: &[&str]) -> Self {
         Self::new(Method::POST, path)
-    }
-
-    /// With this word at the end of its path.
-    pub(crate) fn key(self, key: &str) -> Self {
-        Self { key: Some(key.to_owned()), ..self }
     }
 
     /// Each field of a query that is given.
@@ -113,7 +106,7 @@ impl<T> Call<T> {
     pub fn url(&self, server: &Url) -> Url {
         let mut url = server.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(self.path.iter().chain(&self.key));
+            segments.pop_if_empty().extend(&self.path);
         }
         if !self.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&self.query);
@@ -123,11 +116,7 @@ impl<T> Call<T> {
 
     /// Why it would be another request than was meant.
     pub(crate) fn is_refused(&self) -> Option<&'static str> {
-        if !self.path.iter().all(|segment| is_id(segment)) {
-            return Some("an id has only letters, digits, _ and -");
-        }
-        let is_word = |key: &String| !matches!(key.as_str(), "" | "." | "..");
-        (!self.key.iter().all(is_word)).then_some("a key is neither empty nor `.` nor `..`")
+        (!self.path.iter().all(|segment| is_id(segment))).then_some("an id has only letters, digits, _ and -")
     }
 
     /// Sent twice, it does what it does once.

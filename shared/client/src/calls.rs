@@ -382,8 +382,8 @@ pub fn rotate_signing_secret(request: &RotateRequest) -> Call<SigningSecretView>
 }
 
 /// Claims an effect, or says what came of it. A claim with an idempotency key ([`Call::once`]) can be sent again.
-pub fn claim_effect(run: &str, effect: &str, request: &EffectRequest) -> Call<EffectAnswerView> {
-    Call::post(&["runs", run, "effects"]).key(effect).json(request)
+pub fn claim_effect(run: &str, request: &EffectRequest) -> Call<EffectAnswerView> {
+    Call::post(&["runs", run, "effects"]).json(request)
 }
 
 pub fn list_run_effects(run: &str, query: &EffectsQuery) -> Call<Page<EffectView>> {

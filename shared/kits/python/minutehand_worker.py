@@ -42,7 +42,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 __all__ = ["Cancelled", "Context", "Effect", "Fail", "HandBack", "Inline", "Refused", "Worker"]
 
@@ -573,8 +573,8 @@ class _Held(_Sink):
 
     def effect(self, key: str, outcome: str | None) -> dict[str, Any]:
         """Until the server has heard it, or the lease is lost. Sent again, it is the same claim."""
-        path = f"/v1/runs/{self.ctx.run_id}/effects/{quote(key, safe='')}"
-        body = {"token": self.token} | ({} if outcome is None else {"outcome": json.loads(outcome)})
+        path = f"/v1/runs/{self.ctx.run_id}/effects"
+        body = {"key": key, "token": self.token} | ({} if outcome is None else {"outcome": json.loads(outcome)})
         mark = {"idempotency-key": secrets.token_hex(16)} if outcome is None else {}
         connection, wait = _Connection(self.worker._server), 0.0
         try:

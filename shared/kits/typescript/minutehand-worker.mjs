@@ -389,12 +389,12 @@ export class Worker {
 
   /** Until the server has heard it, or the lease is lost, or the run over. Sent again, it is the same claim. */
   async #effect(held, key, outcome) {
-    const path = `/v1/runs/${held.ctx.runId}/effects/${encodeURIComponent(key)}`;
+    const path = `/v1/runs/${held.ctx.runId}/effects`;
     const isClaim = outcome === undefined;
     const headers = isClaim ? { "idempotency-key": randomUUID() } : {};
     for (let wait = FIRST_WAIT; !held.isOver; wait = Math.min(wait * 2, LONGEST_BEAT_WAIT)) {
       try {
-        const body = isClaim ? { token: held.token } : { token: held.token, outcome };
+        const body = isClaim ? { key, token: held.token } : { key, token: held.token, outcome };
         return await post({ ...this.#server, agent: false }, path, body, REQUEST_MS, undefined, headers);
       } catch (why) {
         if (why instanceof Refused && !(isClaim && why.status === 409)) throw why;

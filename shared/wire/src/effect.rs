@@ -2,7 +2,7 @@
 
 use minutehand_domain::body;
 use minutehand_domain::limits::{OUTCOME_BYTES, PAGE};
-use minutehand_domain::run::effect::{Answer, Effect};
+use minutehand_domain::run::effect::{Answer, Effect, EffectName, NotAnEffectName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,22 @@ use crate::texts::{CursorText, EffectText, TokenText};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectRequest {
+    /// What the run calls it.
+    #[schemars(with = "EffectText")]
+    pub key: String,
+    /// Of the run's lease.
+    #[schemars(with = "TokenText")]
+    pub token: String,
+    /// What came of it: any JSON but null. Without one the effect is claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-max-bytes" = OUTCOME_BYTES))]
+    pub outcome: Option<Json>,
+}
+
+/// The same of an effect that the path names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectByPathRequest {
     /// Of the run's lease.
     #[schemars(with = "TokenText")]
     pub token: String,
@@ -76,16 +92,31 @@ pub struct EffectsQuery {
 }
 
 impl EffectRequest {
+    /// Which effect, and what came of it, where that is said.
+    pub fn checked(&self) -> Result<(EffectName, Option<body::Json>), RequestRefusal> {
+        let no_name = |why: NotAnEffectName| {
+            let errors = vec![FieldError { pointer: "/key".to_owned(), detail: why.to_string() }];
+            RequestRefusal { errors, too_large: false }
+        };
+        Ok((self.key.parse().map_err(no_name)?, short_enough(self.outcome.as_ref())?))
+    }
+}
+
+impl EffectByPathRequest {
     /// What came of it, where that is said.
     pub fn checked(&self) -> Result<Option<body::Json>, RequestRefusal> {
-        let outcome = self.outcome.as_ref().map(|json| body::Json::compact(json.raw()));
-        if outcome.as_ref().is_some_and(|json| json.len() > OUTCOME_BYTES) {
-            let detail = format!("an outcome has at most {OUTCOME_BYTES} bytes");
-            let errors = vec![FieldError { pointer: "/outcome".to_owned(), detail }];
-            return Err(RequestRefusal { errors, too_large: true });
-        }
-        Ok(outcome)
+        short_enough(self.outcome.as_ref())
     }
+}
+
+fn short_enough(outcome: Option<&Json>) -> Result<Option<body::Json>, RequestRefusal> {
+    let outcome = outcome.map(|json| body::Json::compact(json.raw()));
+    if outcome.as_ref().is_some_and(|json| json.len() > OUTCOME_BYTES) {
+        let detail = format!("an outcome has at most {OUTCOME_BYTES} bytes");
+        let errors = vec![FieldError { pointer: "/outcome".to_owned(), detail }];
+        return Err(RequestRefusal { errors, too_large: true });
+    }
+    Ok(outcome)
 }
 
 impl EffectView {

@@ -97,7 +97,7 @@ pub use self::callback::{CallbackRunView, CallbackSpec, RunToldView};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
 pub use self::decision_request::{HeldRequest, HeldVerdict, NoteRequest, SuccessRequest};
 pub use self::declared_view::{DeclaredView, TargetsQuery};
-pub use self::effect::{EffectAnswerView, EffectRequest, EffectView, EffectsQuery};
+pub use self::effect::{EffectAnswerView, EffectByPathRequest, EffectRequest, EffectView, EffectsQuery};
 pub use self::fires::{FiresQuery, FiresView, JobFireView};
 pub use self::health::HealthView;
 pub use self::hooks::{AfterHookSpec, BeforeHookSpec, HooksSpec, HooksView};

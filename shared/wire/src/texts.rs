@@ -61,6 +61,14 @@ component!(
         "description": "What a run calls one of its effects: visible ASCII, and no `#`.",
     })
 );
+// What gateways change in a path is in none.
+component!(
+    EffectInPathText = "EffectKeyInPath",
+    json_schema!({
+        "type": "string", "pattern": "^[!\"$&-.0->@-[\\]-~]+$", "minLength": 1, "maxLength": EFFECT_CHARS,
+        "description": "What a run calls one of its effects: visible ASCII, and none of `#`, `%`, `/`, `?` and `\\`.",
+    })
+);
 component!(CalendarNameText = "CalendarName", key_like("Which calendar."));
 component!(NotificationText = "NotificationName", key_like("Which notification."));
 component!(SecretNameText = "SecretName", key_like("Which secret. Its name is no secret."));

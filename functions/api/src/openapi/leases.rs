@@ -2,10 +2,11 @@
 
 use http::StatusCode;
 use minutehand_wire::{
-    CompleteRequest, CompletionsRequest, CompletionsView, EffectAnswerView, EffectRequest, FailRequest,
-    HandBackRequest, HeartbeatRequest, HeartbeatView, LeaseRequest, LeasesView, LeftRunView, Page, PoolView,
-    PoolsQuery, WorkerView, WorkersQuery,
+    CompleteRequest, CompletionsRequest, CompletionsView, EffectAnswerView, EffectByPathRequest, EffectRequest,
+    FailRequest, HandBackRequest, HeartbeatRequest, HeartbeatView, LeaseRequest, LeasesView, LeftRunView, Page,
+    PoolView, PoolsQuery, WorkerView, WorkersQuery,
 };
+use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::operation_doc::{OperationDoc, RequestHeader, ResponseDoc, Tag};
@@ -114,19 +115,31 @@ pub(crate) fn complete_leases() -> OperationDoc {
 }
 
 pub(crate) fn claim_effect() -> OperationDoc {
-    OperationDoc::new(Tag::Leases, "claim_effect", "Claim an effect, or say what came of it")
+    claiming::<EffectRequest>("claim_effect", "Claim an effect, or say what came of it")
         .more(
             "What a run does to the world outside is claimed before it is done: the first claim is told `first`, and every later one, of this \
              attempt or the next, what came of it. With `outcome` the holder says that. An outcome of null means that whoever claimed it was \
              not heard of again: look whether it was made, and decide. The same `Idempotency-Key` under the same lease is the same claim.",
         )
+        .example("before a card is charged", json!({ "key": "charge", "token": TOKEN }), StatusCode::CREATED, effect())
+}
+
+pub(crate) fn claim_effect_by_path() -> OperationDoc {
+    claiming::<EffectByPathRequest>("claim_effect_by_path", "Claim an effect that the path names, or say what came of it")
+        .more(
+            "As `claim_effect`, without `key`. A key with `/`, `\\\\`, `?` or `%` is refused: gateways change such a path, and an effect would be taken for another.",
+        )
+        .example("before a card is charged", json!({ "token": TOKEN }), StatusCode::CREATED, effect())
+}
+
+fn claiming<Request: JsonSchema>(id: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(Tag::Leases, id, summary)
         .header(RequestHeader::IdempotencyKey)
         .refuses(Kind::Invalid)
         .refuses(Kind::Conflict)
-        .takes::<EffectRequest>()
+        .takes::<Request>()
         .shows(ResponseDoc::json::<EffectAnswerView>(StatusCode::CREATED, "The effect is to be made now."))
         .shows(ResponseDoc::json::<EffectAnswerView>(StatusCode::OK, "It was claimed before, or its outcome is kept."))
-        .example("before a card is charged", json!({ "token": TOKEN }), StatusCode::CREATED, effect())
 }
 
 const TOKEN: &str = "mt_0c20a1g7104gm2rc1m70y40h28";

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
 use minutehand_wire::texts::{
-    CalendarNameText, EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, NotificationText, OperationIdText,
+    CalendarNameText, EffectInPathText, EtagText, JobIdText, KeyIdText, LeaseIdText, NotificationText, OperationIdText,
     RunIdText, SecretNameText, TaskKeyText, TenantText, WorkflowIdText, header_key,
 };
 
@@ -19,7 +19,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
         },
         "run_id": in_path::<RunIdText>("run_id", schemas),
         "operation_id": in_path::<OperationIdText>("operation_id", schemas),
-        "effect": in_path::<EffectText>("effect", schemas),
+        "effect": in_path::<EffectInPathText>("effect", schemas),
         "task_key": in_path::<TaskKeyText>("task_key", schemas),
         "lease_id": in_path::<LeaseIdText>("lease_id", schemas),
         "key_id": in_path::<KeyIdText>("key_id", schemas),

@@ -6,12 +6,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
+use minutehand_domain::body;
 use minutehand_domain::run::Refusal;
 use minutehand_domain::run::effect::{Answer, EffectOf, RequestMark, Wish};
 use minutehand_io::Ports;
 use minutehand_protocol::run::effect::{effect, effects};
 use minutehand_protocol::run::lease::Said;
-use minutehand_wire::{EffectAnswerView, EffectRequest, EffectView, EffectsQuery, Page};
+use minutehand_wire::{EffectAnswerView, EffectByPathRequest, EffectRequest, EffectView, EffectsQuery, Page};
 
 use super::full_run::run_of;
 use crate::app_state::AppState;
@@ -29,19 +30,41 @@ const A_PAGE: usize = 180;
 pub(crate) async fn claim_effect<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
-    EffectPath(run, name): EffectPath,
+    RunPath(run): RunPath,
     key: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
     let request: EffectRequest = body.parse()?;
-    let (outcome, key) = (request.checked()?, key.agreed(None)?);
-    let tenant = caller.tenant();
+    let (name, outcome) = request.checked()?;
+    let of = EffectOf { tenant: caller.tenant(), run, name: &name };
+    answered(&*app.ports, of, (&request.token, outcome), key).await
+}
+
+/// The same of one that the path names.
+pub(crate) async fn claim_effect_by_path<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    EffectPath(run, name): EffectPath,
+    key: KeyHeader,
+    body: Body,
+) -> Result<Response, Problem> {
+    let request: EffectByPathRequest = body.parse()?;
+    let of = EffectOf { tenant: caller.tenant(), run, name: &name };
+    answered(&*app.ports, of, (&request.token, request.checked()?), key).await
+}
+
+async fn answered<D: Ports>(
+    ports: &D,
+    of: EffectOf<'_>,
+    (token, outcome): (&str, Option<body::Json>),
+    key: KeyHeader,
+) -> Result<Response, Problem> {
+    let key = key.agreed(None)?;
     let wish = match outcome {
         Some(outcome) => Wish::Tell(outcome),
-        None => Wish::Claim(key.map(|key| RequestMark::of(tenant, &key))),
+        None => Wish::Claim(key.map(|key| RequestMark::of(of.tenant, &key))),
     };
-    let of = EffectOf { tenant, run, name: &name };
-    let answer = match effect(&*app.ports, of, &request.token, &wish).await? {
+    let answer = match effect(ports, of, token, &wish).await? {
         Said::Taken(answer) => answer.map_err(|why| Problem::conflict(why.to_string()))?,
         Said::NotYours => return Err(Problem::conflict("this is not the token of the lease that the run has now")),
         Said::Refused(Refusal::Finished, _) => return Err(Problem::conflict("the run is over")),

@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 100] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 101] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -92,6 +92,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 100] = [
     ("GET", "/v1/backup", "host"),
     ("GET", "/v1/stats", "viewer"),
     ("GET", "/metrics", "host"),
+    ("POST", "/v1/runs/{run_id}/effects", "work"),
     ("POST", "/v1/runs/{run_id}/effects/{effect}", "work"),
     ("POST", "/v1/leases", "work"),
     ("POST", "/v1/leases/complete", "work"),

@@ -62,7 +62,7 @@ const scenes = {
   },
   /** Makes one effect, and dies in the middle of another. The next holder tells what it is told of both. */
   async pay(ctx) {
-    const charge = await ctx.effect("charge/7");
+    const charge = await ctx.effect("charge/7?of=100%");
     if (charge.first) await charge.done({ id: "ch_1" });
     const mail = await ctx.effect("mail");
     if (mail.first) {

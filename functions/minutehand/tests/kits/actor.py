@@ -73,7 +73,7 @@ def count(ctx: Context) -> Any:
 
 def pay(ctx: Context) -> Any:
     """Makes one effect, and dies in the middle of another. The next holder tells what it is told of both."""
-    charge = ctx.effect("charge/7")
+    charge = ctx.effect("charge/7?of=100%")
     if charge.first:
         charge.done({"id": "ch_1"})
     mail = ctx.effect("mail")

@@ -118,7 +118,7 @@ async fn count(ctx: &Context) -> Result<Value, NotDone> {
 
 /// Makes one effect, and dies in the middle of another. The next holder tells what it is told of both.
 async fn pay(ctx: &Context) -> Result<Value, NotDone> {
-    let charge = ctx.effect("charge/7").await?;
+    let charge = ctx.effect("charge/7?of=100%").await?;
     if charge.is_first() {
         charge.done(&json!({ "id": "ch_1" })).await?;
     }

@@ -164,7 +164,7 @@ impl Stage {
         };
         assert_eq!(
             (told(0), told(1)),
-            (json!(["charge/7", { "id": "ch_1" }, 1]), json!(["mail", "sent", 1])),
+            (json!(["charge/7?of=100%", { "id": "ch_1" }, 1]), json!(["mail", "sent", 1])),
             "{effects}"
         );
     }
@@ -280,8 +280,8 @@ impl Stage {
     async fn overtaken(&self) {
         let stub = Stub::start("overtake", |said, heard| {
             let is_first = |said: &Said| said.body["checkpoint"] == "first";
-            let is_held_back = (is_first(said) && !heard.iter().any(|said| said.is("/effects/release")))
-                || (said.is("/effects/sent") && !heard.iter().any(is_first));
+            let is_held_back = (is_first(said) && !heard.iter().any(|said| said.asks_for("release")))
+                || (said.asks_for("sent") && !heard.iter().any(is_first));
             (!is_held_back).then_some(200)
         })
         .await;
@@ -298,8 +298,8 @@ impl Stage {
         let is_notice = |line: &str| line.ends_with("were too many)");
         let stub = Stub::start("babble", |said, heard| {
             let is_noticed = || heard.iter().any(|said| said.lines().any(|line| line.ends_with("were too many)")));
-            let is_away = said.lines().next().is_some() && !heard.iter().any(|said| said.is("/effects/over"));
-            if said.is("/effects/noticed") && !is_noticed() {
+            let is_away = said.lines().next().is_some() && !heard.iter().any(|said| said.asks_for("over"));
+            if said.asks_for("noticed") && !is_noticed() {
                 return None;
             }
             Some(if is_away { 503 } else { 200 })
@@ -323,9 +323,9 @@ impl Stage {
     /// Removed: the kits for TypeScript and Rust know that of an effect, and that for TypeScript of a checkpoint. It waited for ever.
     async fn after_the_end(&self) {
         let stub = Stub::start("linger", |said, heard| {
-            let is_claimed = || heard.iter().any(|said| said.is("/effects/late"));
+            let is_claimed = || heard.iter().any(|said| said.asks_for("late"));
             match said {
-                said if said.is("/effects/late") => Some(503),
+                said if said.asks_for("late") => Some(503),
                 said if said.is("/complete") => is_claimed().then_some(200),
                 _ => Some(200),
             }

@@ -90,6 +90,10 @@ impl Said {
         self.path.ends_with(end)
     }
 
+    pub(crate) fn asks_for(&self, effect: &str) -> bool {
+        self.is("/effects") && self.body["key"] == effect
+    }
+
     pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
         self.body["logs"].as_array().into_iter().flatten().filter_map(Value::as_str)
     }

@@ -93,9 +93,10 @@ impl Book {
     /// Until the server has heard it, or the lease is lost, or the run over. Sent again, it is the same claim.
     async fn ask(&self, key: &str, outcome: Option<Box<RawValue>>) -> Result<(bool, Option<Box<RawValue>>), NotDone> {
         let is_claim = outcome.is_none();
-        let request = EffectRequest { token: self.token.clone(), outcome: outcome.map(Json::from) };
+        let request =
+            EffectRequest { key: key.to_owned(), token: self.token.clone(), outcome: outcome.map(Json::from) };
         let mark = format!("{:016x}{:016x}", chance().to_bits(), chance().to_bits());
-        let call = calls::claim_effect(&self.run, key, &request).once(is_claim.then_some(mark.as_str()));
+        let call = calls::claim_effect(&self.run, &request).once(is_claim.then_some(mark.as_str()));
         let mut wait = FIRST_WAIT;
         loop {
             if *self.over.borrow() {

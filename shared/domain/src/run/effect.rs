@@ -178,6 +178,13 @@ impl FromStr for RequestMark {
 
 spelled_as_text!(EffectName);
 
+impl EffectName {
+    /// Whether a path can name it: gateways hand paths on decoded, so that an escaped `/` is one of the path's own, and what stands behind an escaped `?` is cut off.
+    pub fn fits_in_a_path(&self) -> bool {
+        !matches!(self.0.as_str(), "." | "..") && !self.0.contains(['/', '\\', '?', '%'])
+    }
+}
+
 impl FromStr for EffectName {
     type Err = NotAnEffectName;
 
@@ -244,6 +251,18 @@ mod tests {
         }
         for bad in ["", "two words", "ä", "tab\t", "a#b", &"x".repeat(EFFECT_CHARS + 1)] {
             assert_eq!(bad.parse::<EffectName>(), Err(NotAnEffectName), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_path_names_what_no_gateway_changes() {
+        let fits = |name: &str| name.parse::<EffectName>().unwrap().fits_in_a_path();
+
+        for name in ["mail", "charge:7", "a..b", "...", "x=1&y={2}", "a+b"] {
+            assert!(fits(name), "{name}");
+        }
+        for name in ["charge/7", "mail?to=a", "100%", "x%41", "a\\b", ".", ".."] {
+            assert!(!fits(name), "{name}");
         }
     }
 }

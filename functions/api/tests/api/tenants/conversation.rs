@@ -18,6 +18,7 @@ const WORDS: [&str; 4] = ["a", "ab", "b", "nightly"];
 
 /// Of a run that somebody has.
 const EFFECT: &str = "/v1/runs/{run_id}/effects/{effect}";
+const EFFECTS: &str = "/v1/runs/{run_id}/effects";
 
 pub(super) struct Conversation {
     random: Random,
@@ -172,11 +173,12 @@ impl Conversation {
             }
             6 if self.random.one_in(2) => ("POST", "/v1/leases"),
             6 if self.random.one_in(2) => {
-                let of_leases =
-                    ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/leases/") || *route == EFFECT);
+                let of_leases = ROUTES
+                    .iter()
+                    .filter(|(_, route, _)| route.starts_with("/v1/leases/") || [EFFECT, EFFECTS].contains(route));
                 // An effect is claimed by whoever has the run at that moment alone.
                 let often = |route: &str| match route {
-                    EFFECT => 4,
+                    EFFECT | EFFECTS => 4,
                     route if route.ends_with("/heartbeat") || route.ends_with("/hand-back") => 2,
                     route if route.ends_with("/complete") => 2,
                     _ => 1,
@@ -213,7 +215,7 @@ impl Conversation {
             route if route.starts_with("/v1/operations/{") => self.of(about, |known| &known.operations),
             route if route.starts_with("/v1/workflow-runs/{") => self.of(about, |known| &known.workflow_runs),
             route if route.starts_with("/v1/workflows/{") => self.of(about, |known| &known.workflows),
-            EFFECT => {
+            EFFECT | EFFECTS if method == "POST" => {
                 let (lease, token) = self.lease(about);
                 self.token = token;
                 lease.parse::<LeaseId>().ok().map(|lease| lease.run.to_string())
@@ -403,6 +405,7 @@ impl Conversation {
             ("POST", "/v1/leases") => {
                 json!({"pool": "web1", "worker_id": self.random.pick(&WORDS), "wait_seconds": 0, "max": 1 + self.random.below(2)})
             }
+            ("POST", EFFECTS) => json!({"key": self.random.pick(&WORDS), "token": self.token}),
             ("POST", EFFECT) if self.random.one_in(2) => json!({"token": self.token}),
             ("POST", EFFECT) => json!({"token": self.token, "outcome": about.tenant()}),
             ("POST", "/v1/leases/complete") => {
