@@ -144,7 +144,7 @@ fn granted(statement: &Value) -> Vec<Grant> {
     // Traces have no resource, and nothing of the stack is among theirs.
     for action in each(&statement["Action"]).into_iter().filter(|action| !is_of_traces(action)) {
         let action = action.as_str().expect("an action is a text");
-        let resources = each(&statement["Resource"]).into_iter().map(target);
+        let resources = each(&statement["Resource"]).into_iter().flat_map(in_any_case).map(target);
         grants.extend(resources.map(|resource| Grant { action: action.to_owned(), resource }));
     }
     grants

@@ -53,11 +53,50 @@ fn the_key_of_the_data_is_used_through_what_it_encrypts_only() {
             json!(["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey"])
         );
     }
-    // What holds for secrets would not, were it their key.
-    let rule = &template.json["Rules"]["SecretsHaveAKeyOfTheirOwn"]["Assertions"];
-    for (at, other) in ["SecretsKeyArn", "FormerSecretsKeyArn"].into_iter().enumerate() {
-        assert_eq!(rule[at]["Assert"], json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "DataKeyArn"}, {"Ref": other}]}]}));
+}
+
+/// What holds for secrets would not, were a key that each function may use theirs. Tried: without the rule about the other key; that rule where there
+/// is a `DataKeyArn`; without its second assertion.
+#[test]
+fn no_key_of_the_data_is_one_of_secrets() {
+    let Some(template) = template() else { return };
+
+    let rules = [("SecretsHaveAKeyOfTheirOwn", "DataKeyArn"), ("SecretsShareNoOtherDataKey", "OtherDataKeyArn")];
+    for (rule, key) in rules {
+        let rule = &template.json["Rules"][rule];
+        let is_another_than = |other: Value| json!({"Fn::Not": [{"Fn::Equals": [{"Ref": key}, other]}]});
+        assert_eq!(rule["RuleCondition"], is_another_than(json!("")), "{key}");
+        for (at, other) in ["SecretsKeyArn", "FormerSecretsKeyArn"].into_iter().enumerate() {
+            assert_eq!(rule["Assertions"][at]["Assert"], is_another_than(json!({"Ref": other})), "{key}");
+        }
     }
+}
+
+/// Tables and queues change over before the roles do, and what lies in a queue opens by the key of its time. Tried: one role without the other key;
+/// one whose right stands under `HasDataKey`; queues that are encrypted by the other key; a default.
+#[test]
+fn each_function_may_use_the_data_key_to_come_and_the_one_before() {
+    let Some(template) = template() else { return };
+
+    for (id, function) in template.of_type("AWS::Lambda::Function") {
+        let policies = each(&template.properties(&target(&function["Role"]))["Policies"]);
+        let policy = policies.iter().map(|policy| &policy["Fn::If"]).find(|policy| policy[0] == "UsesDataKeys");
+        let policy = policy.unwrap_or_else(|| panic!("{id}: none where there is a key"));
+        assert_eq!(policy[1]["PolicyDocument"]["Statement"][0]["Resource"], data_keys(), "{id}");
+    }
+
+    let conditions = &template.json["Conditions"];
+    let there_is_one = json!({"Fn::Or": [{"Condition": "HasDataKey"}, {"Condition": "HasOtherDataKey"}]});
+    assert_eq!(conditions["UsesDataKeys"], there_is_one);
+    for (condition, key) in [("HasDataKey", "DataKeyArn"), ("HasOtherDataKey", "OtherDataKeyArn")] {
+        assert_eq!(conditions[condition], json!({"Fn::Not": [{"Fn::Equals": [{"Ref": key}, ""]}]}));
+        assert_eq!(template.parameters()[key]["Default"], "");
+    }
+
+    let resources = template.resources().iter().filter(|(_, resource)| resource["Type"] != ROLE);
+    let naming: Vec<&String> =
+        resources.filter(|(_, resource)| resource.to_string().contains("OtherDataKey")).map(|(id, _)| id).collect();
+    assert_eq!(naming, [""; 0], "nothing is encrypted by it");
 }
 
 /// Tried: a rule that asks about `medium`.
@@ -155,7 +194,7 @@ fn a_right_to_a_key_stands_under_the_condition_that_there_is_one() {
     let conditions = policies.filter(|policy| policy.to_string().contains("kms:"));
 
     let conditions: Vec<&Value> = conditions.map(|policy| &policy["Fn::If"][0]).collect();
-    assert_eq!(conditions, ["HasDataKey", "KeepsSecrets", "OpensFormerSecrets"]);
+    assert_eq!(conditions, ["UsesDataKeys", "KeepsSecrets", "OpensFormerSecrets"]);
 }
 
 /// Each right to what jobs may call is the executor's, of one action, over what the operator named, and only where something is named:
@@ -247,7 +286,13 @@ fn only_the_sweeper_pushes_the_switch_and_it_hands_over_no_other_role() {
 }
 
 fn uses_data_key(statement: &Value) -> bool {
-    statement["Resource"] == json!({"Ref": "DataKeyArn"})
+    statement["Resource"] == data_keys()
+}
+
+/// The one that encrypts and the other one, each where it is given: AWS takes no resource that is empty.
+fn data_keys() -> Value {
+    let given = |condition: &str, key: &str| json!({"Fn::If": [condition, {"Ref": key}, {"Ref": "AWS::NoValue"}]});
+    json!([given("HasDataKey", "DataKeyArn"), given("HasOtherDataKey", "OtherDataKeyArn")])
 }
 
 fn taking(template: &Template, function: &str) -> Vec<String> {
