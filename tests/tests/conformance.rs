@@ -105,6 +105,7 @@ mod queues {
         a_concurrency_of_one_delivers_every_hint_in_turn,
         a_delivery_that_never_ends_does_not_block_its_receiver,
         a_limit_holds_a_tenants_hints_back_until_one_of_its_own_is_done,
+        a_limit_of_calls_holds_no_looks_back,
         a_given_back_or_expired_hint_frees_its_share_of_a_limit,
         a_raised_or_lifted_limit_resumes_its_tenant,
         a_lowered_limit_lets_hints_in_flight_end,

@@ -108,6 +108,36 @@ async fn a_quota_limits_concurrent_runs_also_after_a_restart() {
     assert!((2..=5).contains(&most_after), "{most_after} at a time after the restart");
 }
 
+/// Removed: looks are counted apart from calls. The worker was given nothing, and nobody could approve, until the call had ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_at_their_limit_keep_no_worker_and_no_workflow_waiting() {
+    let data = tempfile::tempdir().unwrap();
+    let slow = Target::start().await;
+    let server = Server::on(data.path());
+    let client = tenant(&server, "noisy").await;
+    let quota = json!({ "max_concurrent_runs": 1 });
+    assert_eq!(server.client().ask(Method::PUT, "/v1/quotas/noisy", None, Some(&quota)).await.unwrap().status, 200);
+    create(&client, &[job(&slow, "/slow/30000", now())]).await;
+    eventually(Duration::from_secs(10), "it is called", || async { (slow.calls().len() == 1).then_some(()) }).await;
+
+    let pulled =
+        json!({ "schedule": { "on_demand": true }, "target": { "worker": { "pool": "web1", "handler": "h" } } });
+    let pulled = client.post("/v1/jobs", pulled).await.text("job_id");
+    let asking = json!({ "name": "asks", "tasks": [{ "key": "ask", "approval": {} }] });
+    let asking = client.post("/v1/workflows", asking).await.text("workflow_id");
+    client.post(&format!("/v1/jobs/{pulled}/run"), json!({})).await;
+    let asked = client.post(&format!("/v1/workflows/{asking}/run"), json!({})).await.text("run_id");
+
+    let wanted = json!({ "pool": "web1", "worker_id": "a", "wait_seconds": 10 });
+    let given = client.post("/v1/leases", wanted).await;
+    let path = format!("/v1/workflow-runs/{asked}/tasks/ask/approve");
+    let approve = || async { (client.post(&path, json!({})).await.status == 200).then_some(()) };
+    eventually(Duration::from_secs(10), "somebody can approve", approve).await;
+
+    assert_eq!(given.body["leases"].as_array().map(Vec::len), Some(1), "{}", given.body);
+    assert!(slow.calls()[0].ended_at.is_none(), "the call is under way all the time");
+}
+
 /// The most concurrent calls when many jobs are due.
 async fn most_of_sixty(server: &Server, key: &str, target: &Target) -> usize {
     let client = Client::new(server.address(), Some(key));

@@ -287,7 +287,7 @@ impl Job {
     pub fn lane(&self) -> Lane {
         match self.definition.target {
             // Its tasks take long, and travel by themselves.
-            Target::Workflow(_) | Target::Worker(_) => Lane::short(self.definition.priority),
+            Target::Workflow(_) | Target::Worker(_) => Lane::look(self.definition.priority),
             Target::Http(_) | Target::Noop | Target::Service(_) => {
                 Lane::of(self.definition.priority, &self.definition.terms)
             }

@@ -16,6 +16,8 @@ pub enum Length {
 pub struct Lane {
     pub priority: Priority,
     pub length: Length,
+    /// Nobody is called: what a worker takes, a workflow unfolds or somebody approves is only looked at, and no limit of calls counts it.
+    pub is_look: bool,
 }
 
 impl Length {
@@ -38,16 +40,20 @@ impl Lane {
     };
 
     pub const fn short(priority: Priority) -> Self {
-        Self { priority, length: Length::Short }
+        Self { priority, length: Length::Short, is_look: false }
+    }
+
+    pub const fn look(priority: Priority) -> Self {
+        Self { is_look: true, ..Self::short(priority) }
     }
 
     pub const fn long(priority: Priority) -> Self {
-        Self { priority, length: Length::Long }
+        Self { priority, length: Length::Long, is_look: false }
     }
 
     /// Of a call of this priority on these terms.
     pub fn of(priority: Priority, terms: &Terms) -> Self {
-        Self { priority, length: Length::of(terms) }
+        Self { priority, length: Length::of(terms), is_look: false }
     }
 
     /// Its place in `ALL`.

@@ -150,7 +150,7 @@ impl RunOwner {
             Self::Parent(task) => match task.undertaking {
                 Undertaking::Call => Lane::of(task.order.priority, &task.order.terms),
                 Undertaking::Unfold(_) | Undertaking::Branch(_) | Undertaking::Ask(_) | Undertaking::Offer(_) => {
-                    Lane::short(task.order.priority)
+                    Lane::look(task.order.priority)
                 }
             },
             Self::Told(callback) => Lane::of(callback.order.priority, &callback.order.terms),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
-use minutehand_domain::lane::Lane;
+use minutehand_domain::lane::{Lane, Length};
 use minutehand_io::queues::{Delivery, embedded};
 
 use crate::setting::{Host, Lambda};
@@ -74,7 +74,7 @@ impl World {
     /// One machine has a hand for each hint, so that long calls need no lane of their own.
     pub fn lane_for(&self, lane: Lane) -> Lane {
         match self.setting().host {
-            Host::Process | Host::Machine => Lane::short(lane.priority),
+            Host::Process | Host::Machine => Lane { length: Length::Short, ..lane },
             Host::Lambda(_) => lane,
         }
     }

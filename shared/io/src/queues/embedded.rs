@@ -17,7 +17,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
-use minutehand_domain::lane::Lane;
+use minutehand_domain::lane::{Lane, Length};
 use minutehand_domain::pool::PoolId;
 use minutehand_domain::priority::Priority;
 use tokio::sync::Notify;
@@ -149,7 +149,7 @@ impl<C: Clock> Queues for EmbeddedQueues<C> {
     type Receipt = Receipt;
 
     async fn send(&self, lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
-        let sent = self.state().send(lane.priority, hint, at, self.clock.now())?;
+        let sent = self.state().send(lane, hint, at, self.clock.now())?;
         self.wake_receivers(sent);
         Ok(())
     }
@@ -163,7 +163,7 @@ impl<C: Clock> Queues for EmbeddedQueues<C> {
     }
 
     fn lane_for(&self, lane: Lane) -> Lane {
-        Lane::short(lane.priority)
+        Lane { length: Length::Short, ..lane }
     }
 
     fn ring(&self, pool: PoolId) {

@@ -193,13 +193,8 @@ async fn derive_resumed<D: Ports>(ports: &D, before: &Seen<Run>) -> Result<Deriv
         return Ok(if touch(ports, before).await? { Derived::Withdrawn } else { Derived::Busy });
     }
     if before.item.aftermath.is_none() {
-        let other = Try {
-            key: run.key,
-            payload: None,
-            said: Said::default(),
-            operation: None,
-            lane: Lane::short(run.priority),
-        };
+        let other =
+            Try { key: run.key, payload: None, said: Said::default(), operation: None, lane: Lane::look(run.priority) };
         if mark(ports, before, other).await?.is_none() {
             return Ok(Derived::Busy);
         }

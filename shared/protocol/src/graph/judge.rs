@@ -166,7 +166,7 @@ async fn resume_as_seen<D: Ports>(ports: &D, seen: &Seen<Run>, said: Said<'_>) -
         return Ok(Some(Resumed::Forgotten));
     }
     let timer = promise_task(ports, &run.tenant, TimerKey::run(run.key, now), before.key).await?;
-    let lane = Lane::short(run.priority);
+    let lane = Lane::look(run.priority);
     let other = Try { key: run.key, payload: None, said, operation: None, lane };
     if !is_there && mark(ports, seen, other).await?.is_none() {
         return Ok(None);

@@ -90,7 +90,7 @@ fn look_timer<D: Ports>(ports: &D, run: &Run, at: Moment) -> Timer {
 
 /// A hint, so that nobody waits for the sweep; where it is lost, the timer is found overdue.
 async fn look_at<D: Ports>(ports: &D, run: &Run, timer: &Timer, at: Moment) {
-    let _a_lost_hint_is_found_overdue = hint(ports, Lane::short(run.priority), &Hint::of(timer), at).await;
+    let _a_lost_hint_is_found_overdue = hint(ports, Lane::look(run.priority), &Hint::of(timer), at).await;
 }
 
 /// Tells of the end of a run's time, where that is so near that no look of the sweep may come before: a message without a timer of its own.

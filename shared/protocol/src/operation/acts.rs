@@ -136,7 +136,7 @@ async fn retry<D: Ports>(
         Some(_) => return Ok(Some(Acted::Refused(JobRefusal::Cancelled.to_string()))),
         None => return Ok(Some(Acted::Refused("its job is not there".to_owned()))),
     };
-    let (said, lane) = (said(operation), Lane::of(run.priority, &job.definition.terms));
+    let (said, lane) = (said(operation), Lane { priority: run.priority, ..job.lane() });
     let other = Try { key, payload: None, said, operation: Some(operation.id), lane };
     Ok(try_again(ports, seen, other).await?.map(|_made| Acted::Done))
 }

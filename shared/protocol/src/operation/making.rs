@@ -155,7 +155,7 @@ async fn put<D: Ports>(
     let run = Run { asked_by, nominal, trace, kept: made_once(due.kept, until), ..due };
     match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
-            let lane = Lane::of(run.priority, &job.definition.terms);
+            let lane = Lane { priority: run.priority, ..job.lane() };
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Ok(()))
         }

@@ -249,7 +249,9 @@ async fn await_window<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Resu
 /// Rule **long calls travel apart**: the giver of this hint did not know the run's terms, or they have changed since.
 async fn send_on<D: Ports>(ports: &D, hint: &Hint, came_on: Lane, reading: &Reading) -> Result<bool, Fault> {
     let lane = ports.queues().lane_for(reading.owner.lane());
-    if lane.length <= came_on.length {
+    // What came on as a look was counted by no limit of calls.
+    let is_counted = lane.is_look || !came_on.is_look;
+    if lane.length <= came_on.length && is_counted {
         return Ok(false);
     }
     hinting::hint(ports, lane, hint, reading.due(hint)).await.map(|()| true)

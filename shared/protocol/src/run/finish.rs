@@ -123,7 +123,7 @@ pub async fn record<D: Ports>(
         match ports.store().put(&next.tenant, next.key, &next, Guard::Seen(version)).await? {
             Put::Written(_) => {
                 ports.events().changed(&run, &next, now);
-                hint_next_attempt(ports, &next, terms, again.as_ref()).await;
+                hint_next_attempt(ports, &next, lane_of_another_attempt(&run, terms), again.as_ref()).await;
                 if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
                     erase_behind(ports, behind, again.as_ref()).await?;
                     Box::pin(erase_far_behind(ports, behind, again.as_ref(), &run)).await?; // apart: few are taken on
@@ -175,12 +175,20 @@ pub(super) async fn promise_next_attempt<D: Ports>(
     promise(ports, &next.tenant, TimerKey::run(next.key, due), generation).await.map(Some)
 }
 
+/// What a worker had is offered to workers again.
+fn lane_of_another_attempt(run: &Run, terms: &Terms) -> Lane {
+    match &run.state {
+        State::Running(Lease { holder: Holder::Remote(_), .. }) => Lane::look(run.priority),
+        _ => Lane::of(run.priority, terms),
+    }
+}
+
 /// Hints the next attempt if it is near.
-async fn hint_next_attempt<D: Ports>(ports: &D, run: &Run, terms: &Terms, again: Option<&Timer>) {
+async fn hint_next_attempt<D: Ports>(ports: &D, run: &Run, lane: Lane, again: Option<&Timer>) {
     if let (Some(timer), State::Scheduled { due }) = (again, &run.state)
         && *due <= ports.clock().now() + pace::HORIZON
     {
-        let _a_lost_hint_is_found_overdue = hint(ports, Lane::of(run.priority, terms), &Hint::of(timer), *due).await;
+        let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(timer), *due).await;
     }
 }
 

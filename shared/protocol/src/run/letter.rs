@@ -77,7 +77,7 @@ pub async fn redrive<D: Ports>(
             Ok(payload) => payload,
             Err(no) => return Ok(Redriven::NotEdited(no)),
         };
-        let lane = Lane::of(seen.item.priority, &job.definition.terms);
+        let lane = Lane { priority: seen.item.priority, ..job.lane() };
         let other = Try { key: other, payload: payload.as_ref(), said, operation: None, lane };
         // A look may have been faster, and have made what was asked for here.
         if let Some(made) = try_again(ports, &seen, other).await? {

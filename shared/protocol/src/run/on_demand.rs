@@ -136,7 +136,7 @@ async fn make_run<D: Ports>(
         return queue(ports, job, run, named).await.map(Some);
     };
     let said = Said { by: Some(&request.by), note: request.note.as_deref() };
-    let lane = Lane::of(run.priority, &job.definition.terms);
+    let lane = Lane { priority: run.priority, ..job.lane() };
     let other = Try { key: run.key, payload: payload.as_ref(), said, operation: None, lane };
     Ok(try_again(ports, of, other).await?.map(|made| match made {
         Made::Before(run) if named => Answered::Replayed(run),
@@ -151,7 +151,7 @@ pub(crate) async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool)
     let timer = promise(ports, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
     match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
-            let lane = Lane::of(run.priority, &job.definition.terms);
+            let lane = Lane { priority: run.priority, ..job.lane() };
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Answered::Queued(run))
         }

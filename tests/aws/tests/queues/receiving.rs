@@ -8,7 +8,7 @@ use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use http::StatusCode;
 use minutehand_aws_tests::ministack::{Authorization, Ministack};
 use minutehand_aws_tests::scripted::{Answer, Scripted};
-use minutehand_domain::lane::{Lane, Length};
+use minutehand_domain::lane::Lane;
 use minutehand_domain::priority::Priority;
 use minutehand_io::Fault;
 use minutehand_io::clock::{Clock as _, SystemClock};
@@ -49,7 +49,7 @@ async fn a_message_that_cannot_be_read_stops_no_other_and_is_left() {
 async fn hints_of_long_calls_are_received_while_there_is_room_for_them() {
     let Some(aws) = Ministack::start(Authorization::Off) else { return };
     let queues = Arc::new(SqsQueues::new(aws.sqs(), make_queues(&aws.sqs()).await, SystemClock, EARLY));
-    let long = Lane { priority: Priority::Critical, length: Length::Long };
+    let long = Lane::long(Priority::Critical);
     queues.leave_room_for_long(0);
     for (lane, number) in [(long, 1), (Priority::Low.into(), 2)] {
         queues.send(lane, &hint(number), SystemClock.now()).await.unwrap();

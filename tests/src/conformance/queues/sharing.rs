@@ -2,6 +2,7 @@
 
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::lane::Lane;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
@@ -192,6 +193,25 @@ pub async fn a_limit_holds_a_tenants_hints_back_until_one_of_its_own_is_done() {
     assert_eq!(delivered, [[2], [3]], "one each second");
     assert_eq!(clock.now(), at(2));
     assert_eq!(queues.depths()[0], Depth { ready: 1, delayed: 0, in_flight: 7 });
+}
+
+/// Removed: looks are counted apart. What a worker was to be offered waited until a call of its tenant had ended.
+pub async fn a_limit_of_calls_holds_no_looks_back() {
+    let queues = queues();
+    queues.limit(&named("acme"), Some(1));
+    for number in 0..2 {
+        send(&queues, "acme", number, 0).await;
+    }
+    for number in 2..4 {
+        queues.send(Lane::look(Priority::Normal), &hint("acme", number), at(0)).await.unwrap();
+    }
+
+    let held = queues.receive(9).await;
+
+    let mut taken: Vec<_> = numbers(&held).into_iter().zip(held.iter().map(|held| held.lane.is_look)).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, [(0, false), (2, true), (3, true)]);
+    assert_eq!(reached(&queues, "acme"), Some(1));
 }
 
 /// Given back or expired, a hint is no longer in flight; the expired one is the oldest of its tenant, and comes again.

@@ -81,10 +81,11 @@ struct Held {
 pub(super) struct Wakes(pub(super) bool);
 
 impl State {
-    pub(super) fn send(&mut self, priority: Priority, hint: &Hint, at: Moment, now: Moment) -> Result<Wakes, Fault> {
+    pub(super) fn send(&mut self, lane: Lane, hint: &Hint, at: Moment, now: Moment) -> Result<Wakes, Fault> {
         let packed = Packed::of(hint)?;
-        let position = Position { tenant: self.tenants.add_hint(&hint.tenant), at, number: self.next_number() };
-        let queue = &mut self.queues[priority.index()];
+        let position =
+            Position { tenant: self.tenants.add_hint(&hint.tenant, lane.is_look), at, number: self.next_number() };
+        let queue = &mut self.queues[lane.priority.index()];
         let put = if at <= now { queue.put_visible(position, packed, now) } else { queue.put(position, packed) };
         Ok(self.counted(position, put))
     }
@@ -197,13 +198,15 @@ impl State {
 
     /// A hint that cannot be read is lost, which is allowed; so is one that a sleep has left to the sweep.
     fn deliver(&mut self, priority: Priority, position: Position, packed: Packed, now: Moment) -> Option<Delivery> {
-        let hint = self.tenants.tenant(position.tenant).and_then(|tenant| packed.unpack(tenant));
+        let account = self.tenants.account(position.tenant);
+        let lane = Lane { is_look: account.as_ref().is_some_and(|(_, is_look)| *is_look), ..Lane::short(priority) };
+        let hint = account.and_then(|(tenant, _)| packed.unpack(tenant));
         let Some(hint) = hint.filter(|hint| !self.sleep.took(position.number, &hint.timer, now)) else {
             self.tenants.remove_hint(position.tenant);
             return None;
         };
         let receipt = self.hold(Held { priority, position, until: now + VISIBILITY, packed });
-        Some(Delivery { hint, lane: Lane::short(priority), receipt })
+        Some(Delivery { hint, lane, receipt })
     }
 
     fn hold(&mut self, held: Held) -> Receipt {

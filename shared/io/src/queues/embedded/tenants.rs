@@ -44,10 +44,11 @@ impl Free {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TenantNumber(u32);
 
-/// The tenants that have hints in the queues or a limit. A tenant with neither is forgotten.
+/// The tenants that have hints in the queues or a limit. A tenant with neither is forgotten. One whose hints are calls and looks counts as two, with turns of
+/// its own for each: what only is looked at must not wait until a call ends.
 #[derive(Debug, Default)]
 pub(super) struct Tenants {
-    numbers: HashMap<Tenant, TenantNumber>,
+    numbers: HashMap<(Tenant, bool), TenantNumber>,
     accounts: HashMap<TenantNumber, Account>,
     /// The tenants that are held back for want of free capacity, by their hints in flight: the fewest are resumed first.
     crowded: BTreeSet<(usize, TenantNumber)>,
@@ -57,6 +58,7 @@ pub(super) struct Tenants {
 #[derive(Debug)]
 struct Account {
     tenant: Tenant,
+    is_of_looks: bool,
     /// In the queues and in flight.
     hints: usize,
     in_flight: usize,
@@ -66,8 +68,8 @@ struct Account {
 
 impl Tenants {
     /// Counts one more hint of a tenant.
-    pub(super) fn add_hint(&mut self, tenant: &Tenant) -> TenantNumber {
-        let number = self.number(tenant);
+    pub(super) fn add_hint(&mut self, tenant: &Tenant, is_look: bool) -> TenantNumber {
+        let number = self.number(tenant, is_look);
         self.change(number, |account| account.hints += 1);
         number
     }
@@ -88,8 +90,9 @@ impl Tenants {
         self.change(number, |account| account.in_flight -= 1);
     }
 
+    /// Of its calls.
     pub(super) fn limit(&mut self, tenant: &Tenant, limit: Option<usize>) -> TenantNumber {
-        let number = self.number(tenant);
+        let number = self.number(tenant, false);
         self.change(number, |account| account.limit = limit);
         self.forget_if_idle(number);
         number
@@ -97,12 +100,13 @@ impl Tenants {
 
     /// The limit of a tenant, where none of its hints is admitted by that.
     pub(super) fn reached_limit(&self, tenant: &Tenant) -> Option<usize> {
-        let account = self.accounts.get(self.numbers.get(tenant)?)?;
+        let account = self.accounts.get(self.numbers.get(&(tenant.clone(), false))?)?;
         account.limit.filter(|_| !account.is_below_its_limit())
     }
 
-    pub(super) fn tenant(&self, number: TenantNumber) -> Option<Tenant> {
-        self.accounts.get(&number).map(|account| account.tenant.clone())
+    /// Whose hints these are, and whether they are looks.
+    pub(super) fn account(&self, number: TenantNumber) -> Option<(Tenant, bool)> {
+        self.accounts.get(&number).map(|account| (account.tenant.clone(), account.is_of_looks))
     }
 
     /// Whether one more hint of the tenant may be in flight. For want of free capacity the tenant waits until there is
@@ -136,13 +140,15 @@ impl Tenants {
         self.numbers.retain(|_, number| accounts.contains_key(number));
     }
 
-    fn number(&mut self, tenant: &Tenant) -> TenantNumber {
-        if let Some(number) = self.numbers.get(tenant) {
+    fn number(&mut self, tenant: &Tenant, is_of_looks: bool) -> TenantNumber {
+        let key = (tenant.clone(), is_of_looks);
+        if let Some(number) = self.numbers.get(&key) {
             return *number;
         }
         let number = self.unused_number();
-        self.numbers.insert(tenant.clone(), number);
-        self.accounts.insert(number, Account { tenant: tenant.clone(), hints: 0, in_flight: 0, limit: None });
+        self.numbers.insert(key, number);
+        let account = Account { tenant: tenant.clone(), is_of_looks, hints: 0, in_flight: 0, limit: None };
+        self.accounts.insert(number, account);
         number
     }
 
@@ -171,7 +177,7 @@ impl Tenants {
         if self.accounts.get(&number).is_some_and(Account::is_idle)
             && let Some(account) = self.accounts.remove(&number)
         {
-            self.numbers.remove(&account.tenant);
+            self.numbers.remove(&(account.tenant, account.is_of_looks));
             self.crowded.remove(&(account.in_flight, number));
         }
     }
