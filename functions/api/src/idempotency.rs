@@ -3,8 +3,11 @@
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
-use minutehand_domain::idempotency::Fingerprint;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::limits::IDEMPOTENCY_KEY_CHARS;
+use minutehand_io::Ports;
+use minutehand_io::store::Store as _;
 use minutehand_wire::field_errors::FieldErrors;
 
 use crate::problem::{Kind, Problem};
@@ -66,6 +69,21 @@ impl<S: Sync> FromRequestParts<S> for KeyHeader {
 pub(crate) fn fingerprint(address: &str, body: &str) -> Result<Fingerprint, Problem> {
     let body = if body.trim_ascii().is_empty() { "{}" } else { body };
     Fingerprint::of(address, body, FIELD).ok_or_else(|| Problem::new(Kind::Malformed, "the body is not JSON"))
+}
+
+/// What a key has named of what nobody can ask for any more. `no`: why not, for whoever has named nothing.
+pub(crate) async fn named_before<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    once: Option<(AskedName, Fingerprint)>,
+    no: Problem,
+) -> Result<RunKey, Problem> {
+    let Some((name, fingerprint)) = once else { return Err(no) };
+    match ports.store().get::<Asked>(tenant, name).await? {
+        Some(there) if there.item.fingerprint == fingerprint => Ok(there.item.run),
+        Some(_) => Err(taken()),
+        None => Err(no),
+    }
 }
 
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");

@@ -29,7 +29,7 @@ use crate::app_state::AppState;
 use crate::audit::Acting;
 use crate::body::{Body, Nothing};
 use crate::cursor::{Scope, foreign};
-use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::idempotency::{KeyHeader, fingerprint, named_before, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{OperationPath, Params, limit_of};
@@ -106,6 +106,17 @@ async fn started<D: Ports>(
         }
     };
     acting.on_record(ports, tenant, Deed::StartOperation, &id.to_string(), beginning).await
+}
+
+/// The operation that the same request began while that could be asked for. `no`: why it cannot be any more.
+async fn begun_before<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    once: Option<(AskedName, Fingerprint)>,
+    no: Problem,
+) -> Result<Operation, Problem> {
+    let named = named_before(ports, tenant, once, no.clone()).await?;
+    operation_of(ports, tenant, OperationId::of_no_run(named)).await?.ok_or(no)
 }
 
 fn too_many() -> Problem {

@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-pub use self::digest::{Digest, DigestKey, Entry, Node};
+pub use self::digest::{Digest, DigestKey, Entry, Node, each_failure_once};
 pub use self::message::{Message, Sample};
 pub use self::window::Window;
 use crate::Moment;
 use crate::body::Body;
 use crate::health;
-use crate::id::{JobId, Origin, Tenant};
+use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::job::Job;
 use crate::limits::{NOTIFICATION_TIMEOUT_SECONDS, WORD_CHARS};
 use crate::order::{Order, Terms};
@@ -177,6 +177,13 @@ pub struct Told {
     pub failures_before: u16,
 }
 
+impl Told {
+    /// As a digest holds it, of a run whose job's other runs agree.
+    pub fn entry(self, run: RunKey) -> Entry {
+        Entry { at: self.at, when: self.when, run }
+    }
+}
+
 /// Whether anybody may be told of this run, whatever the rules say: it is one of a job, and has ended or is late.
 pub fn may_be_told_of(run: &Run) -> bool {
     let of_a_job = match run.key.origin {
@@ -207,17 +214,15 @@ impl Rule {
         self.enabled && self.deleted_at.is_none()
     }
 
-    /// What it tells of this run, as far as the run itself says.
+    /// What it may tell of this run, as far as the run itself says: of a failure both things, of which [`each_failure_once`] leaves one when it is
+    /// known whether the runs before it failed too.
     pub fn tells(&self, run: &Run) -> Vec<Told> {
         if !self.is_in_force() || !may_be_told_of(run) || !self.whose.may_be(run.key.job) {
             return Vec::new();
         }
         let told = self.when.iter().filter_map(|when| self.told_as(*when, run));
         // What was before it is nobody's to be told of, however late it is settled.
-        let told: Vec<Told> = told.filter(|told| told.at >= self.created_at).collect();
-        let failed_in_any_row = |told: &Told| told.when == When::Failed && told.failures_before == 0;
-        let once = told.iter().any(failed_in_any_row); // a failure that is told as one is not told as a dead letter too
-        told.into_iter().filter(|told| !(once && told.when == When::DeadLetter)).collect()
+        told.filter(|told| told.at >= self.created_at).collect()
     }
 
     fn told_as(&self, when: When, run: &Run) -> Option<Told> {

@@ -6,30 +6,32 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
+use minutehand_domain::Moment;
 use minutehand_domain::id::{Origin, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::limits::BACKFILL_COUNTED;
 use minutehand_domain::operation::backfill::{has_run, never_begins};
-use minutehand_domain::operation::{Backfill, Fires, Work};
+use minutehand_domain::operation::{Backfill, Fires, Operation, Work};
 use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::lookup::job_of;
+use minutehand_protocol::lookup::{job_of, know};
 use minutehand_wire::{BackfillRequest, BackfillView};
 
-use super::{Started, Wanted, once, started};
+use super::{Started, Wanted, begun_before, once, started};
 use crate::app_state::AppState;
 use crate::audit::Acting;
 use crate::body::Body;
-use crate::idempotency::{KeyHeader, replayed};
+use crate::idempotency::{KeyHeader, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::JobPath;
 use crate::problem::Problem;
 use crate::traced::Traced;
 
-/// Begins a backfill, or says what it would make. Its span is counted at once; its runs are made at their pace.
+/// Begins a backfill, or says what it would make. Its span is counted at once; its runs are made at their pace. Who was answered before is answered
+/// again, also when the job was deleted since, or has no such schedule any more.
 pub(crate) async fn backfill<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -45,7 +47,14 @@ pub(crate) async fn backfill<D: Ports>(
     let once = once(header, request.idempotency_key.clone(), &address, &body)?;
     let (span, most, priority, note) = request.checked(ports.clock().now())?;
     let job = job_of(ports, tenant, id).await?.ok_or_else(Problem::no_job)?;
-    let (backfill, fires) = Backfill::of(&job, span, most, priority).map_err(|no| Problem::conflict(no.to_string()))?;
+    let (backfill, fires) = match Backfill::of(&job, span, most, priority) {
+        Ok(counted) => counted,
+        Err(no) => {
+            let once = once.filter(|_| !request.dry_run);
+            let begun = begun_before(ports, tenant, once, Problem::conflict(no.to_string())).await?;
+            return again(ports, &job, &begun, span.1).await;
+        }
+    };
     let already = already(ports, tenant, &backfill).await?;
     if request.dry_run {
         return Ok(Json(BackfillView::of(None, &job, &backfill, &fires, already)).into_response());
@@ -57,24 +66,23 @@ pub(crate) async fn backfill<D: Ports>(
             let view = BackfillView::of(Some(operation.id), &job, &backfill, &fires, already);
             Ok((StatusCode::ACCEPTED, location, Json(view)).into_response())
         }
-        Started::Replayed(operation) => {
-            let view = again(&job, &operation.work, (&backfill, &fires));
-            let (backfill, fires) = view;
-            let view = BackfillView::of(Some(operation.id), &job, &backfill, &fires, already);
-            Ok((replayed(), Json(view)).into_response())
-        }
+        Started::Replayed(operation) => again(ports, &job, &operation, span.1).await,
     }
 }
 
-/// What was begun before, though the schedule of the job may be another by now.
-fn again(_job: &Job, work: &Work, (backfill, fires): (&Backfill, &Fires)) -> (Backfill, Fires) {
-    match work {
-        Work::Backfill(begun) => {
-            let counted = Fires::of(&begun.schedule, begun.from, begun.until, begun.runs);
-            (begun.clone(), Fires { next: fires.next, ..counted })
-        }
-        Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => (backfill.clone(), fires.clone()),
-    }
+/// What was begun before, though the schedule of the job may be another by now. `to`: the end of the span that was asked for. What was begun ends
+/// before that where the span had more instants than it may.
+async fn again<D: Ports>(ports: &D, job: &Job, begun: &Operation, to: Moment) -> Result<Response, Problem> {
+    let mut backfill = match &begun.work {
+        Work::Backfill(backfill) => backfill.clone(),
+        Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => return Err(taken()),
+    };
+    know(ports, &begun.tenant, backfill.job, &mut backfill.schedule).await?;
+    let counted = Fires::of(&backfill.schedule, backfill.from, backfill.until, backfill.runs);
+    let fires = Fires { next: Some(backfill.until).filter(|until| *until < to), ..counted };
+    let already = already(ports, &begun.tenant, &backfill).await?;
+    let view = BackfillView::of(Some(begun.id), job, &backfill, &fires, already);
+    Ok((replayed(), Json(view)).into_response())
 }
 
 /// How many of its instants have their run, as far as one reading shows.

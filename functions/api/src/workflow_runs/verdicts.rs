@@ -6,11 +6,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::access::Role;
 use minutehand_domain::audit::Deed;
 use minutehand_domain::body;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
-use minutehand_domain::run::{Judgement, Run, TaskPlace, Word};
+use minutehand_domain::run::{Judgement, Refusal, Run, TaskPlace, Word};
 use minutehand_domain::workflow::key::TaskKey;
 use minutehand_domain::workflow::plan::Node;
 use minutehand_domain::workflow::progress::Progress;
@@ -122,15 +123,45 @@ async fn decide<D: Ports>(app: &AppState<D>, asked: Asked) -> Result<Response, P
     if asked.word.is_answer() {
         may_answer(&about, &asked)?;
     }
-    if let Some(before) = done_before(ports, &about, &asked).await? {
+    if let Some(before) = as_it_stands(ports, &about, &asked).await? {
         return answer(ports, &about, &before, asked.word).await;
     }
-    let names = Names::of(ports, asked.caller.tenant(), deciders(&about.run)).await?;
-    if let Some(no) = refusal(&about, asked.word, &names, ports.clock().now()) {
-        return Err(Problem::conflict(no));
+    match done(ports, &about, &asked).await? {
+        Judged::Done(run) => answer(ports, &about, &run, asked.word).await,
+        Judged::Refused(why, run) => Box::pin(overtaken(app, &asked, About { run, ..about }, why)).await,
+        Judged::NotYours => Err(not_allowed(Role::Admin)),
+        Judged::NotFound => Err(no_task(task)),
     }
-    let run = done(ports, &about, &asked).await?;
-    answer(ports, &about, &run, asked.word).await
+}
+
+/// Somebody was faster, or the run went on meanwhile: what stands by now is looked at as if it had stood there before. It is about the try that
+/// was to be decided about and about no later one, so that a retry which is sent twice is one.
+async fn overtaken<D: Ports>(
+    app: &AppState<D>,
+    asked: &Asked,
+    about: About<'_>,
+    why: Refusal,
+) -> Result<Response, Problem> {
+    let ports = &*app.ports;
+    let whole = found(app, &asked.caller, asked.path.0).await?;
+    let about = About { watched: begun(&whole, ports.clock().now())?, ..about };
+    match as_it_stands(ports, &about, asked).await? {
+        Some(before) => answer(ports, &about, &before, asked.word).await,
+        None => Err(Problem::conflict(why.to_string())),
+    }
+}
+
+/// The run that this very decision was made about before, by the same; none where it can be made now. Another one is told what stands, and one that
+/// means nothing why.
+async fn as_it_stands<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked) -> Result<Option<Run>, Problem> {
+    if let Some(before) = done_before(ports, about, asked).await? {
+        return Ok(Some(before));
+    }
+    let names = Names::of(ports, asked.caller.tenant(), deciders(&about.run)).await?;
+    match refusal(about, asked.word, &names, ports.clock().now()) {
+        Some(no) => Err(Problem::conflict(no)),
+        None => Ok(None),
+    }
 }
 
 async fn about<'a, D: Ports>(
@@ -250,26 +281,19 @@ fn progress(about: &About<'_>, now: minutehand_domain::Moment) -> Progress {
 }
 
 /// A large result is written apart before the decision that names it, and for one that will be refused it is not.
-async fn done<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked) -> Result<Run, Problem> {
+async fn done<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked) -> Result<Judged, Problem> {
     let (by, note) = (asked.caller.by.clone(), asked.note.clone());
     let of = BodyOf::run(&about.run, ports.clock().now());
     let result = bodies::keep_of(ports, of, asked.result.clone(), INLINE_RESULT_BYTES).await?;
     let decision = Judgement { word: asked.word, by, at: ports.clock().now(), note, result };
     let (tenant, role) = (asked.caller.tenant(), asked.caller.role);
-    let judging = async {
-        match judge(ports, tenant, about.run.key, &decision, role).await? {
-            Judged::Done(run) => Ok(run),
-            // Somebody was faster, or the run went on meanwhile.
-            Judged::Refused(why, _) => Err(Problem::conflict(why.to_string())),
-            Judged::NotYours => Err(not_allowed(minutehand_domain::access::Role::Admin)),
-            Judged::NotFound => Err(no_task(&about.planned.task.key)),
-        }
-    };
+    let judging = async { Ok(judge(ports, tenant, about.run.key, &decision, role).await?) };
+    let is_done = |judged: &Judged| matches!(judged, Judged::Done(_));
     let subject = match about.place.branch {
         Some(branch) => format!("{}/tasks/{}/{branch}", about.watched.run.key, about.planned.task.key),
         None => format!("{}/tasks/{}", about.watched.run.key, about.planned.task.key),
     };
-    asked.acting.on_record(ports, tenant, deed(asked.word), &subject, judging).await
+    asked.acting.on_record_as(ports, tenant, (deed(asked.word), &subject), judging, is_done).await
 }
 
 pub(super) const fn deed(word: Word) -> Deed {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::AskedName;
 use minutehand_io::Ports;
 use minutehand_protocol::run::on_demand::{RunRequest, run_now_at as ask};
@@ -12,14 +13,15 @@ use minutehand_wire::{RunsOfWorkflowQuery, RunsQuery, WorkflowRunRequest};
 use super::{Whole, deleted};
 use crate::app_state::AppState;
 use crate::body::Body;
-use crate::idempotency::{KeyHeader, fingerprint};
+use crate::idempotency::{KeyHeader, fingerprint, named_before};
 use crate::keyring::Caller;
 use crate::params::{Params, WorkflowPath};
 use crate::problem::{Kind, Problem};
 use crate::runs::{admit, answer, page};
 use crate::traced::Traced;
 
-/// Queues a run now. What it is given is looked at at once, by the newest version.
+/// Queues a run now. What it is given is looked at at once, by the newest version. Who was answered before is answered again, also when the workflow
+/// was deleted since.
 pub(crate) async fn run_now<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -36,19 +38,25 @@ pub(crate) async fn run_now<D: Ports>(
     };
     let whole = Whole::find(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_workflow)?;
     if whole.workflow.deleted {
-        return Err(deleted());
-    }
-    let admitted = match request.checked(whole.definition.policy.params.as_ref()) {
-        Ok(()) => app.meters.admit_run(&*app.ports, caller.tenant()).await,
-        Err(refusal) => Err(refusal.into()),
-    };
-    if let Err(no) = admitted {
+        let _its_run_is_the_answer = named_before(&*app.ports, caller.tenant(), once, deleted()).await?;
+    } else if let Err(no) = admitted(&app, caller.tenant(), &whole, &request).await {
         admit(&app, caller.tenant(), once.as_ref(), no).await?;
     }
     let priority = request.priority;
     let request = RunRequest { payload: request.payload(), by: caller.by.clone(), note: None, trace, once };
     let answered = ask(&*app.ports, caller.tenant(), id.job(), priority, request).await?;
     answer(&*app.ports, answered, Problem::no_workflow).await
+}
+
+/// Takes the run out of the quota, if its workflow may be given that.
+async fn admitted<D: Ports>(
+    app: &AppState<D>,
+    tenant: &Tenant,
+    whole: &Whole,
+    request: &WorkflowRunRequest,
+) -> Result<(), Problem> {
+    request.checked(whole.definition.policy.params.as_ref())?;
+    app.meters.admit_run(&*app.ports, tenant).await
 }
 
 /// The runs of its own job, newest first.

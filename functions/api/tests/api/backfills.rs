@@ -465,3 +465,54 @@ async fn one_request_begins_one_backfill() {
         (first.field("/backfill_id"), first.field("/runs"))
     );
 }
+
+async fn keyed(world: &World, job: &str, key: &str, body: &Value) -> Answer {
+    world.with(("idempotency-key", key), "POST", &format!("/v1/jobs/{job}/backfill"), Some(body.clone())).await
+}
+
+/// Removed: who asks again is answered though nothing can be begun any more. It was 409, as of who asks for the first time.
+#[tokio::test]
+async fn one_request_is_answered_again_when_its_job_is_deleted_or_fires_at_no_instant_any_more() {
+    for is_deleted in [true, false] {
+        let world = World::new();
+        let job = hourly(&world).await;
+        let span = json!({"from": ago(5 * HOUR), "to": ago(0), "max_runs": 3});
+        let first = keyed(&world, &job, "k", &span).await;
+        let (path, on_demand) = (format!("/v1/jobs/{job}"), json!({"schedule": {"on_demand": true}}));
+        let changed = if is_deleted { world.delete(&path).await } else { world.patch(&path, on_demand).await };
+        assert!(changed.status.is_success(), "{}", changed.text);
+
+        let again = keyed(&world, &job, "k", &span).await;
+        let otherwise = keyed(&world, &job, "k", &json!({"from": ago(4 * HOUR), "to": ago(0)})).await;
+        let anew = keyed(&world, &job, "l", &span).await;
+        let dry = keyed(&world, &job, "k", &json!({"from": ago(5 * HOUR), "to": ago(0), "dry_run": true})).await;
+
+        assert_eq!((first.status.as_u16(), first.word("/next_from")), (202, ago(2 * HOUR)), "{}", first.text);
+        assert_eq!((again.status.as_u16(), again.header("idempotency-replayed")), (200, "true"), "{}", again.text);
+        for field in ["/backfill_id", "/job_id", "/runs", "/fires", "/next_from", "/priority"] {
+            assert_eq!(again.field(field), first.field(field), "{field}");
+        }
+        assert_eq!(otherwise.problem(422, "idempotency-key-reused"), ["/idempotency_key"]);
+        for refused in [anew, dry] {
+            refused.problem(409, "conflict");
+        }
+        assert_eq!(world.get("/v1/operations").await.items("operation_id"), [first.field("/backfill_id")]);
+    }
+}
+
+/// Removed: what the calendars say that its schedule is pinned to is looked up. In a release it was counted as if they took nothing.
+#[tokio::test]
+async fn one_request_is_answered_again_with_what_its_calendars_left() {
+    let world = World::new();
+    let rules = json!({"timezone": "UTC", "excluded_times": [{"from": "05:00", "to": "06:00"}]});
+    assert_eq!(world.put("/v1/calendars/lunch", rules).await.status, 201);
+    let job = world.job(json!({"cron": "0 * * * *", "calendars": ["lunch"], "on_excluded": "skip"})).await;
+    let span = json!({"from": ago(5 * HOUR), "to": ago(0)});
+
+    let first = keyed(&world, &job, "k", &span).await;
+    let again = keyed(&world, &job, "k", &span).await;
+
+    assert_eq!((first.status.as_u16(), first.field("/runs")), (202, json!(4)), "{}", first.text);
+    assert_eq!((again.status.as_u16(), again.field("/runs")), (200, json!(4)), "{}", again.text);
+    assert_eq!(again.field("/fires"), first.field("/fires"));
+}

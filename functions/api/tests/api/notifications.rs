@@ -313,6 +313,62 @@ async fn failures_are_told_from_the_third_in_a_row_on_and_so_is_the_recovery() {
     assert!(last["text"].as_str().unwrap().contains("1 recovered"), "{last}");
 }
 
+/// Somebody is told of failures from the second in a row on, and of each that lies with the dead letters.
+fn second_failures() -> Value {
+    json!({"when": ["failed", "dead_letter"], "after_in_a_row": 2, "to": {"webhook": {"url": "https://a.example/"}}})
+}
+
+/// Removed: what is told as a failure is not told as a dead letter too. From the second failure on a message had the run twice.
+#[tokio::test]
+async fn a_failure_of_a_row_is_told_as_one_and_not_as_a_dead_letter_too() {
+    let world = World::new();
+    written(&world, second_failures()).await;
+    let job = job(&world, json!({})).await;
+
+    for _ in 0..3 {
+        ends(&world, &job, false).await;
+    }
+
+    let told = messages(&world, &acme(), "on-call").await;
+    let counts: Vec<_> = told.iter().map(|(_, message)| message["data"]["counts"].clone()).collect();
+    assert_eq!(counts, [json!({"dead_letter": 1}), json!({"failed": 1}), json!({"failed": 1})]);
+    assert!(told.iter().all(|(_, message)| message["data"]["count"] == 1), "{told:?}");
+}
+
+/// The first run of a job is tried again for a minute and fails after the second one, which a repair then tells of once more: now there is a row.
+///
+/// Removed: the look at what a digest has gathered. Its message had the second run twice.
+#[tokio::test]
+async fn a_failure_whose_row_is_seen_by_who_tells_it_again_is_in_one_message_once() {
+    let world = World::new();
+    let mut body = second_failures();
+    body["digest_seconds"] = json!(900);
+    written(&world, body).await;
+    let patient = json!({"retry": {"max_retries": 1, "initial_delay_seconds": 60, "jitter": "none"}});
+    let job = job(&world, patient).await;
+    let first = run(&world, &job).await;
+    world.work(|_, _| failed(ErrorCode::Http5xx)).await;
+    world.pass(1);
+    let second = run(&world, &job).await;
+    world.work(|_, _| failed(ErrorCode::Http4xx)).await;
+    world.pass(120);
+    world.work(|_, _| failed(ErrorCode::Http5xx)).await;
+
+    world.pass(600);
+    let repaired = world.post("/v1/repair", json!({})).await;
+    for _ in 0..4 {
+        world.pass(60);
+        world.work(|_, _| succeeded()).await;
+    }
+
+    assert_eq!(repaired.status, 200, "{}", repaired.text);
+    let told = messages(&world, &acme(), "on-call").await;
+    let [(_, message)] = &told[..] else { panic!("{told:?}") };
+    let named = message["data"]["runs"].as_array().unwrap().iter();
+    let named: Vec<_> = named.map(|run| (run["run_id"].clone(), run["what"].clone())).collect();
+    assert_eq!(named, [(json!(second), json!("failed")), (json!(first), json!("dead_letter"))], "{message}");
+}
+
 #[tokio::test]
 async fn what_comes_within_the_cooldown_is_held_back_and_counted() {
     let world = World::new();

@@ -571,6 +571,32 @@ async fn a_workflow_with_open_runs_is_deleted_with_them_or_not_at_all() {
     assert_eq!(world.post("/v1/workflows", call).await.problem(422, "invalid"), ["/tasks/0/target/workflow/id"]);
 }
 
+/// Removed: who asks again is answered though the workflow was deleted. It was 409, as of who asks for the first time.
+#[tokio::test]
+async fn a_run_that_was_asked_for_is_answered_again_when_its_workflow_is_deleted() {
+    let world = World::new();
+    let id = made(&world, json!([{"key": "ask", "approval": {}}])).await;
+    let address = format!("/v1/workflows/{id}/run");
+    let asked = async |key: &str, body: Value| world.with(("idempotency-key", key), "POST", &address, Some(body)).await;
+    let first = asked("k", json!({})).await;
+    world.work(|_, _| unreachable!("nothing is called")).await;
+    assert_eq!(world.delete(&format!("/v1/workflows/{id}?cancel=true")).await.status, 204);
+
+    let again = asked("k", json!({})).await;
+    let otherwise = asked("k", json!({"params": {"n": 1}})).await;
+    let (anew, without_key) = (asked("l", json!({})).await, world.tell(&address).await);
+
+    assert_eq!((first.status.as_u16(), again.status.as_u16()), (202, 200), "{}", again.text);
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    assert_eq!(again.word("/run_id"), first.word("/run_id"));
+    assert_eq!(otherwise.problem(422, "idempotency-key-reused"), ["/idempotency_key"]);
+    for refused in [anew, without_key] {
+        refused.problem(409, "conflict");
+        assert_eq!(refused.word("/detail"), "the workflow was deleted; a deleted workflow stays as it is");
+    }
+    assert_eq!(world.get(&format!("/v1/workflows/{id}/runs")).await.items("run_id"), [first.field("/run_id")]);
+}
+
 #[tokio::test]
 async fn a_run_that_is_asked_for_is_as_urgent_as_is_said_or_as_its_own_job() {
     let world = World::new();

@@ -9,7 +9,9 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::limits::{INLINE_PAYLOAD_BYTES, PAGE};
-use minutehand_domain::notification::{Digest, DigestKey, Entry, Message, Node, Rule, Sample, Window};
+use minutehand_domain::notification::{
+    Digest, DigestKey, Entry, Message, Node, Rule, Sample, Window, each_failure_once,
+};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Run, Skip, State};
 use minutehand_io::clock::Clock as _;
@@ -39,7 +41,9 @@ pub async fn tell_of_window<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -
     if ports.clock().now() < key.at {
         return Ok(Digested::NotYet(key.at));
     }
-    let entries: Vec<Entry> = closed(ports, tenant, key.job, window).await?.into_iter().collect();
+    let closed = closed(ports, tenant, key.job, window).await?;
+    // A failure that is told again may have a row only then, since an earlier run of its job has failed in between.
+    let entries: Vec<Entry> = each_failure_once(closed).into_iter().collect();
     if entries.is_empty() {
         return Ok(Digested::Empty);
     }

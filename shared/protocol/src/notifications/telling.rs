@@ -3,6 +3,8 @@
 //! Rule **promise**: the timer of a digest stands before anything is in it. Rule **closed**: nothing goes into a digest that is closed; what
 //! comes too late for its own goes into the first one after it that is open, and whoever tells it again finds it there.
 
+use std::collections::BTreeSet;
+
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
@@ -11,7 +13,7 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::notification::digest::Found;
 use minutehand_domain::notification::{
-    Digest, DigestKey, Entry, Rule, Told, Window, are_failures_in_a_row, may_be_told_of,
+    Digest, DigestKey, Entry, Rule, Told, Window, are_failures_in_a_row, each_failure_once, may_be_told_of,
 };
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
@@ -46,12 +48,9 @@ pub async fn tell<D: Ports>(ports: &D, run: &Run) -> bool {
 
 async fn tell_all<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
     let rules = ports.rules().of(ports.store(), &run.tenant, ports.clock().now()).await?;
-    let told = rules.iter().flat_map(|rule| rule.tells(run).into_iter().map(move |told| (rule, told)));
-    let told: Vec<(&Rule, Told)> = told.collect();
     let mut known = Known::default();
-    for (rule, told) in told {
-        if known.concerns(ports, rule, run).await? && known.has_row(ports, run, told).await? {
-            let entry = Entry { at: told.at, when: told.when, run: run.key };
+    for rule in &*rules {
+        for entry in known.entries(ports, rule, run).await? {
             put_down(ports, rule, &entry).await?;
         }
     }
@@ -76,6 +75,17 @@ struct Before {
 }
 
 impl Known {
+    /// What a rule tells of it, now that its job and the runs before it are asked.
+    async fn entries<D: Ports>(&mut self, ports: &D, rule: &Rule, run: &Run) -> Result<BTreeSet<Entry>, Fault> {
+        let mut entries = BTreeSet::new();
+        for told in rule.tells(run) {
+            if self.concerns(ports, rule, run).await? && self.has_row(ports, run, told).await? {
+                entries.insert(told.entry(run.key));
+            }
+        }
+        Ok(each_failure_once(entries))
+    }
+
     async fn concerns<D: Ports>(&mut self, ports: &D, rule: &Rule, run: &Run) -> Result<bool, Fault> {
         if !rule.whose.asks_the_job() {
             return Ok(rule.whose.may_be(run.key.job));

@@ -1,12 +1,17 @@
 //! What people do: answers, verdicts, cancels, resumes; each once, each on record, each refused in words where it means nothing.
 
 use std::cell::RefCell;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
+use futures_util::FutureExt as _;
 use minutehand_domain::access::Role;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::run::{ErrorCode, Outcome, Run, TaskPlace};
 use minutehand_domain::workflow::definition::{Definition, OnFailure};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
 use crate::graphs::{approval, as_it_is_called, each, on_failure, sub_workflow, task};
 use crate::roles::keys;
@@ -189,6 +194,132 @@ async fn a_retry_is_another_try_at_the_same_task_and_asking_twice_is_one() {
     let verdict =
         events.field("/items").as_array().unwrap().iter().find(|it| it["type"] == "verdict_retry").cloned().unwrap();
     assert_eq!((&verdict["note"], &verdict["by"]), (&json!("the disk is free"), &json!("deployment")));
+}
+
+/// Nobody waits for a store in memory, and what is read side by side only gives way.
+fn to_its_end<T>(doing: impl Future<Output = T>) -> T {
+    let mut doing = pin!(doing);
+    (0..1_000).find_map(|_| doing.as_mut().now_or_never()).expect("a store in memory lets nobody wait")
+}
+
+/// Two acts that are asked for at once: the slower one has been looked at when the faster one is done, and is done after it.
+async fn at_once(world: &Arc<World>, run: &str, faster: (&str, Value), slower: (&str, Value)) -> [Answer; 2] {
+    let (its_world, its_run, path, body) = (Arc::clone(world), run.to_owned(), faster.0.to_owned(), faster.1);
+    overtaking(world, run, move || to_its_end(act(&its_world, &its_run, &path, body)), slower).await
+}
+
+/// The same, where the faster one does this: on a stack of its own, as two requests within each other need more than one has.
+async fn overtaking(
+    world: &World,
+    run: &str,
+    faster: impl FnOnce() -> Answer + Send + 'static,
+    slower: (&str, Value),
+) -> [Answer; 2] {
+    let (answers, answered) = mpsc::channel();
+    let runtime = Handle::current();
+    let apart = move || {
+        let _within = runtime.enter();
+        faster()
+    };
+    world.ports.chance.before_the_next_act(move || {
+        answers.send(thread::spawn(apart).join().expect("it answers")).expect("it is awaited");
+    });
+    let slower = act(world, run, slower.0, slower.1).await;
+    [answered.try_recv().expect("the slower one came as far as its act"), slower]
+}
+
+/// A run that asks for this decision: an approval is to be answered, or a failure is held. It has no other task.
+async fn asking_for(world: &World, word: &str) -> (String, String) {
+    let (key, task) = match word {
+        "approve" | "reject" => ("ok", approval("ok", &[], &[Role::Operator])),
+        _verdict => ("bad", task("bad", &[])),
+    };
+    (world.begun(on_failure(OnFailure::Hold, vec![task])).await, key.to_owned())
+}
+
+/// Removed: the look at what stands, by whoever was overtaken. The second one was 409: "the run is finished; finished is final" of an approval,
+/// "somebody has decided already" of a retry, "the run asks nothing of anybody" of a verdict with which its workflow's run ended.
+#[tokio::test]
+async fn the_same_decision_sent_twice_at_once_is_answered_twice_as_the_first_time() {
+    for word in ["approve", "reject", "retry", "skip", "succeed", "fail"] {
+        let world = Arc::new(World::new());
+        let (run, task) = asking_for(&world, word).await;
+        let (path, body) = (format!("tasks/{task}/{word}"), json!({"note": "n"}));
+
+        let [first, second] = at_once(&world, &run, (&path, body.clone()), (&path, body)).await;
+
+        assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200), "{word}: {}", second.text);
+        assert_eq!(second.json(), first.json(), "{word}");
+        let audit = world.get("/v1/audit").await;
+        assert_eq!(audit.items("deed"), [format!("task.{word}"), format!("task.{word}")]);
+        let outcomes = audit.items("outcome");
+        assert!(outcomes.contains(&json!("done")) && outcomes.contains(&json!("not_done")), "{word}: {outcomes:?}");
+    }
+}
+
+/// Removed: the look at what stands, by whoever was overtaken. The words were those of the write that came to nothing, and named nobody.
+#[tokio::test]
+async fn another_decision_at_the_same_time_is_told_what_stands() {
+    let (approved, rejected) = ("`ok` was approved by deployment at", "`ok` was rejected by deployment at");
+    let given = |word: &str| format!("`bad` was given the verdict `{word}` by deployment at");
+    let rows = [
+        (("approve", json!({"note": "n"})), ("approve", json!({"note": "m"})), approved.to_owned()),
+        (("approve", json!({"result": 1})), ("approve", json!({"result": 2})), approved.to_owned()),
+        (("approve", json!({})), ("reject", json!({})), approved.to_owned()),
+        (("reject", json!({})), ("approve", json!({})), rejected.to_owned()),
+        (("skip", json!({})), ("retry", json!({})), given("skip")),
+        (("succeed", json!({"result": 1})), ("succeed", json!({"result": 2})), given("succeed")),
+        (("retry", json!({"note": "n"})), ("retry", json!({"note": "m"})), given("retry")),
+        (("fail", json!({})), ("skip", json!({})), given("fail")),
+    ];
+    for ((first, its), (second, other), stands) in rows {
+        let world = Arc::new(World::new());
+        let (run, task) = asking_for(&world, first).await;
+        let path = |word: &str| format!("tasks/{task}/{word}");
+
+        let [done, refused] = at_once(&world, &run, (&path(first), its), (&path(second), other)).await;
+
+        assert_eq!(done.status, 200, "{first}: {}", done.text);
+        assert_eq!(told(&refused), format!("{stands} {}", at(0)), "{first}, {second}");
+    }
+}
+
+/// Of two at once the second one is about the failure that both saw, also where the try which the first one asked for has failed by then.
+///
+/// Removed: whoever was overtaken looks at the try that was to be decided about, and not at the last one. It was 409: "somebody has decided already".
+#[tokio::test]
+async fn a_retry_that_is_sent_twice_at_once_is_one_though_that_try_fails_at_once() {
+    let world = Arc::new(World::new());
+    let (run, _bad) = asking_for(&world, "retry").await;
+    let (its_world, its_run) = (Arc::clone(&world), run.clone());
+    let retried_in_vain = move || {
+        to_its_end(async {
+            let answer = act(&its_world, &its_run, "tasks/bad/retry", json!({})).await;
+            its_world.carry_on().await;
+            answer
+        })
+    };
+
+    let [first, second] = overtaking(&world, &run, retried_in_vain, ("tasks/bad/retry", json!({}))).await;
+    world.carry_on().await;
+
+    assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200), "{}", second.text);
+    assert_eq!(second.field("/run_id"), first.field("/run_id"));
+    let bad = world.task(&run, "bad").await;
+    assert_eq!((&bad["state"], &bad["tries"]), (&json!("held"), &json!(2)));
+}
+
+/// Removed: the whole is read again by whoever was overtaken. The words were "the run asks nothing of anybody".
+#[tokio::test]
+async fn a_verdict_on_what_is_cancelled_at_the_same_time_says_that_it_is_not_held() {
+    let world = Arc::new(World::new());
+    let (run, _bad) = asking_for(&world, "skip").await;
+
+    let [cancelled, refused] = at_once(&world, &run, ("cancel", json!({})), ("tasks/bad/skip", json!({}))).await;
+
+    assert_eq!(cancelled.status, 200, "{}", cancelled.text);
+    let words = told(&refused);
+    assert!(words.starts_with("`bad` is failed, and is not held: a verdict is asked for where"), "{words}");
 }
 
 /// An operation knows nobody's role: whoever may not answer an approval would end it so. Lists have no tasks, but their ids say what to ask for.
