@@ -1,6 +1,8 @@
 //! A body: JSON from a client or a target, stored as text. A large body is an item of its own that is written first and
 //! named by its content, so that two writers can never overwrite each other's.
 
+pub(crate) mod text;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,6 +24,11 @@ impl Json {
 
     /// Compacts text that has been parsed before: numbers keep their digits and keys their order, white space is dropped.
     pub fn compact(raw: &serde_json::value::RawValue) -> Self {
+        Self::compacted(raw.get())
+    }
+
+    /// The same of text that is JSON.
+    pub(crate) fn compacted(text: &str) -> Self {
         let (mut in_string, mut escaped) = (false, false);
         let told = |c: &char| {
             let white = !in_string && c.is_ascii_whitespace();
@@ -29,7 +36,7 @@ impl Json {
             escaped = in_string && *c == '\\' && !escaped;
             !white
         };
-        Self(raw.get().chars().filter(told).collect())
+        Self(text.chars().filter(told).collect())
     }
 
     /// Of text that is compact JSON already.
@@ -75,17 +82,6 @@ impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// How many bytes the string of JSON has that this text begins with, its quotes among them.
-pub(crate) fn string_at(text: &str) -> usize {
-    let mut escaped = false;
-    let end = text.bytes().skip(1).position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(text.len(), |end| end + 2)
 }
 
 /// Names a body that is an item of its own.

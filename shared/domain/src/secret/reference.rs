@@ -1,22 +1,25 @@
 //! A reference: an object that has one field, `secret`, whose value is a text, anywhere in a payload. Whatever else has a field of
-//! that name (an object with more fields, a number, a list) is a payload like any other.
+//! that name (an object with more fields, a number, a list) is a payload like any other. How the two are spelled makes no difference:
+//! `"\u0073ecret"` is `"secret"`.
 //!
 //! A payload's text is compact and bears no key twice, so that a reference is one run of bytes in it. So all else of the text
-//! stays as it was written, digit for digit. A field that is spelled with an escape (`"\u0073ecret"`) is no reference:
-//! what it says goes out as it stands, and nothing is put in its place.
+//! stays as it was written, digit for digit.
 //!
 //! Payloads were stored before there were references, and an object of that form in one of these is data. So what a client writes
-//! is marked when it is accepted: a space behind the colon, which a compact text has nowhere else. A call is made with what
-//! the marked references name.
+//! is marked when it is accepted: it is spelled without escapes, and with a space behind the colon, which a compact text has nowhere
+//! else. A call is made with what the marked references name.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::{NotASecretName, SecretName, SecretValue};
-use crate::body::{Json, string_at};
+use crate::body::Json;
+use crate::body::text::{characters, string_at};
 
-const WRITTEN: &str = "{\"secret\":\"";
-const MARKED: &str = "{\"secret\": \"";
+const FIELD: &str = "secret";
+/// What stands between that and the name.
+const WRITTEN: &str = "\":\"";
+const MARKED: &str = "\": \"";
 const AFTER: &str = "\"}";
 
 /// A payload that a client writes, with its references marked, and the secrets that they name.
@@ -24,8 +27,9 @@ pub fn marked(json: &Json) -> Result<(Json, BTreeSet<SecretName>), NotASecretNam
     let (mut names, text) = (BTreeSet::new(), json.as_str());
     let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
     for reference in references(text, WRITTEN) {
-        names.insert(reference.name.parse()?);
-        whole.extend([&text[done..reference.at.start], MARKED, reference.name, AFTER]);
+        let name: SecretName = reference.name().parse()?;
+        whole.extend([&text[done..reference.at.start], "{\"", FIELD, MARKED, name.as_str(), AFTER]);
+        names.insert(name);
         done = reference.at.end;
     }
     whole.push_str(&text[done..]);
@@ -34,7 +38,7 @@ pub fn marked(json: &Json) -> Result<(Json, BTreeSet<SecretName>), NotASecretNam
 
 /// The secrets that a stored payload names.
 pub fn named_in(json: &Json) -> BTreeSet<SecretName> {
-    references(json.as_str(), MARKED).filter_map(|reference| reference.name.parse().ok()).collect()
+    references(json.as_str(), MARKED).filter_map(|reference| reference.name().parse().ok()).collect()
 }
 
 /// The payload with what the secrets say in the place of their names. A name of which nothing is known stays as it is.
@@ -42,7 +46,7 @@ pub fn filled<'a>(json: &Json, value_of: impl Fn(&SecretName) -> Option<&'a Secr
     let text = json.as_str();
     let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
     for reference in references(text, MARKED) {
-        if let Some(value) = reference.name.parse().ok().as_ref().and_then(&value_of) {
+        if let Some(value) = reference.name().parse().ok().as_ref().and_then(&value_of) {
             whole.push_str(&text[done..reference.at.start]);
             whole.push_str(Json::of(&serde_json::Value::from(value.reveal())).as_str());
             done = reference.at.end;
@@ -55,18 +59,24 @@ pub fn filled<'a>(json: &Json, value_of: impl Fn(&SecretName) -> Option<&'a Secr
 /// Where it stands in the text, and the name in it as it is spelled.
 struct Reference<'a> {
     at: Range<usize>,
-    name: &'a str,
+    spelled: &'a str,
 }
 
-/// The references that begin like this.
-fn references<'a>(text: &'a str, before: &'static str) -> impl Iterator<Item = Reference<'a>> {
+impl Reference<'_> {
+    fn name(&self) -> String {
+        characters(self.spelled).map(|(_, character)| character).collect()
+    }
+}
+
+/// The references that have this between their field and their name.
+fn references<'a>(text: &'a str, between: &'static str) -> impl Iterator<Item = Reference<'a>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             let begin = at;
-            if let Some(name) = reference_at(rest, before) {
-                at += before.len() + name.len() + AFTER.len();
-                return Some(Reference { at: begin..at, name });
+            if let Some((spelled, bytes)) = reference_at(rest, between) {
+                at += bytes;
+                return Some(Reference { at: begin..at, spelled });
             }
             at += if rest.starts_with('"') { string_at(rest) } else { rest.chars().next().map_or(1, char::len_utf8) };
         }
@@ -74,12 +84,19 @@ fn references<'a>(text: &'a str, before: &'static str) -> impl Iterator<Item = R
     })
 }
 
-/// The name in the reference that this text begins with, if it begins with one.
-fn reference_at<'a>(text: &'a str, before: &str) -> Option<&'a str> {
-    let behind = text.strip_prefix(before)?;
+/// The name in the reference that this text begins with, and how many bytes the whole has; none if it begins with no reference.
+fn reference_at<'a>(text: &'a str, between: &str) -> Option<(&'a str, usize)> {
+    let field = text.strip_prefix("{\"")?;
+    // Of a field that is called otherwise no more is looked at than it takes to tell.
+    let mut said = characters(field);
+    if !said.by_ref().take(FIELD.len()).map(|(_, character)| character).eq(FIELD.chars()) {
+        return None;
+    }
+    let behind = field.get(said.next()?.0..)?.strip_prefix(between)?;
     // From the quote that opens the name, which is the last byte before it.
-    let name = string_at(&text[before.len() - 1..]).checked_sub(2)?;
-    behind.get(name..)?.starts_with(AFTER).then(|| &behind[..name])
+    let begin = text.len() - behind.len();
+    let name = string_at(&text[begin - 1..]).checked_sub(2)?;
+    behind.get(name..)?.starts_with(AFTER).then(|| (&behind[..name], begin + name + AFTER.len()))
 }
 
 #[cfg(test)]
@@ -93,8 +110,9 @@ mod tests {
     fn names(text: &str) -> Result<Vec<String>, NotASecretName> {
         let compact = Json::compact(serde_json::from_str(text).unwrap());
         let (stored, names) = marked(&compact)?;
+        let value = |json: &Json| serde_json::from_str::<Value>(json.as_str()).unwrap();
         assert_eq!(named_in(&stored), names, "what was marked is found");
-        assert_eq!(Json::compact(serde_json::from_str(stored.as_str()).unwrap()), compact, "and all else is as it was");
+        assert_eq!(value(&stored), value(&compact), "and all says what it said");
         Ok(names.into_iter().map(String::from).collect())
     }
 
@@ -108,11 +126,39 @@ mod tests {
     /// Tried: with references as they are written, what was stored before there were any is data no longer.
     #[test]
     fn what_was_stored_before_references_were_marked_is_data() {
-        let stored = Json::of(&json!({"db": {"secret": "a"}, "n": 1}));
         let value = SecretValue::new(Zeroizing::new("hunter2".to_owned())).unwrap();
+        for stored in [r#"{"db":{"secret":"a"},"n":1}"#, r#"{"db":{"\u0073ecret":"a"},"n":1}"#] {
+            let stored = Json::checked(stored.to_owned());
 
-        assert_eq!(named_in(&stored), BTreeSet::new());
-        assert_eq!(filled(&stored, |_| Some(&value)), stored);
+            assert_eq!(named_in(&stored), BTreeSet::new());
+            assert_eq!(filled(&stored, |_| Some(&value)), stored);
+        }
+    }
+
+    /// Removed, one after the other: that the field is decoded before it is compared, and the name before it is looked at. What clients wrote
+    /// whose encoders escape more than they must was sent as it stands, or refused.
+    #[test]
+    fn a_reference_is_one_however_it_is_spelled_and_all_else_stays_as_it_is_spelled() {
+        for (written, stored) in [
+            (r#"{"\u0073ecret":"tok"}"#, r#"{"secret": "tok"}"#),
+            (r#"{"secret":"t\u006fk"}"#, r#"{"secret": "tok"}"#),
+            (r#"{"s\u0065cre\u0074":"\u0074\u006F\u006b"}"#, r#"{"secret": "tok"}"#),
+            (
+                r#"{"a\/":"\u00f6\/","n":1.50,"b":[{"secre\u0074":"tok"},1e2]}"#,
+                r#"{"a\/":"\u00f6\/","n":1.50,"b":[{"secret": "tok"},1e2]}"#,
+            ),
+            (r#"{"\\u0073ecret":"tok"}"#, r#"{"\\u0073ecret":"tok"}"#),
+            (r#"{"secret\u0073":"tok"}"#, r#"{"secret\u0073":"tok"}"#),
+            (r#"{"secre\u0074":"tok","n":1}"#, r#"{"secre\u0074":"tok","n":1}"#),
+            (r#"{"secret\u0022:\u0022tok":"x"}"#, r#"{"secret\u0022:\u0022tok":"x"}"#),
+            (r#"{"a":"{\u0022secret\u0022:\u0022tok\u0022}"}"#, r#"{"a":"{\u0022secret\u0022:\u0022tok\u0022}"}"#),
+        ] {
+            let (marked, names) = marked(&Json::checked(written.to_owned())).unwrap();
+
+            assert_eq!(marked.as_str(), stored);
+            assert_eq!(names.len(), usize::from(stored.contains("\"secret\": ")), "{written}");
+            assert_eq!(named_in(&marked), names, "{written}");
+        }
     }
 
     #[test]
@@ -127,7 +173,7 @@ mod tests {
             (r#"{"secret":5}"#, &[]),
             (r#"{"secret":["a"]}"#, &[]),
             (r#"{"secret":{"secret":"a"}}"#, &["a"]),
-            (r#"{"\u0073ecret":"a"}"#, &[]),
+            (r#"{"\u0073ecret":"a"}"#, &["a"]),
             (r#"{"a\\":{"secret":"a"}}"#, &["a"]),
             (r#"{"ä":{"secret":"a"},"🕐":"{"}"#, &["a"]),
             ("{}", &[]),
@@ -140,7 +186,7 @@ mod tests {
     #[test]
     fn a_reference_to_no_name_is_refused() {
         for text in
-            [r#"{"secret":""}"#, r#"{"secret":"two words"}"#, r#"{"secret":"a\"}"}"#, r#"[{"secret":"\u0061"}]"#]
+            [r#"{"secret":""}"#, r#"{"secret":"two words"}"#, r#"{"secret":"a\"}"}"#, r#"[{"s\u0065cret":"\u00e4"}]"#]
         {
             assert_eq!(names(text), Err(NotASecretName), "{text}");
         }

@@ -5,6 +5,7 @@
 //! `what_is_nested_deeply_does_not_use_up_the_stack`). So it has a stack of its own.
 
 mod bound;
+mod named;
 pub(super) mod pattern;
 mod words;
 
@@ -151,8 +152,12 @@ impl Expression {
         }
     }
 
-    /// The items of the list that it makes of these values.
+    /// The items of the list that it makes of these values; of one that it only names, as they were written.
     pub fn list(&self, values: &BTreeMap<Root, Json>) -> Result<Vec<Json>, NoAnswer> {
+        let named = named::named(&self.program.expression().expr, values);
+        if let Some(list) = named.filter(|named| named.starts_with('[')) {
+            return Ok(Json::checked(list.to_owned()).items());
+        }
         let answer = self.evaluate(values)?;
         let CelValue::List(items) = &answer else { return Err(NoAnswer::NoList(kind(&answer).to_owned())) };
         items
@@ -431,6 +436,35 @@ mod tests {
         assert_eq!(list("[1, [2, [3]], []].flatten()").map(said).unwrap(), ["1", "2", "[3]"]);
         assert_eq!(list("params.n"), Err(NoAnswer::NoList("a number".to_owned())));
         assert_eq!(Expression::new("params.n").unwrap().judge(&world()), Err(NoAnswer::NoBool("a number".to_owned())));
+    }
+
+    /// Removed: a list that is only named is taken as it was written. `18446744073709551616` became 1.8446744073709552e+19, and `1.10` 1.1.
+    #[test]
+    fn the_items_of_a_list_that_is_only_named_stay_as_they_were_written() {
+        let written = r#"[18446744073709551616,1.10,1e2,-0,1e400,{"b":1.0,"a":"\u00f6"},[1.50]]"#;
+        let whole = Json::checked(format!(r#"{{"l":{written},"gr\u00f6\u00dfe":[0,{written}],"0":{written}}}"#));
+        let of_task = |of| Root::Task("a".parse().unwrap(), of);
+        let values = BTreeMap::from([
+            (Root::Params, whole.clone()),
+            (of_task(Of::Result), whole),
+            (of_task(Of::Results), Json::checked(written.to_owned())),
+        ]);
+        let list = |source| Expression::new(source).unwrap().list(&values);
+
+        for source in [
+            "params.l",
+            "params['l']",
+            "params['größe'][1]",
+            "tasks.a.result.l",
+            "tasks[\"a\"].result[\"l\"]",
+            "tasks['a']['result']['größe'][1]",
+            "tasks.a.results",
+        ] {
+            assert_eq!(Json::list(&list(source).unwrap()).as_str(), written, "{source}");
+        }
+        for nothing in ["params[0]", "params['größe']['1']", "params['größe'][-1]", "has(params.l)"] {
+            assert!(list(nothing).is_err(), "{nothing}: a number leads into a list, a text into an object");
+        }
     }
 
     #[test]

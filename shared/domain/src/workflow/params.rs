@@ -1,6 +1,7 @@
 //! Parameters: what a workflow's run is given. A JSON schema says what they may be; its `default`s stand in for what was left out.
 
 mod counted;
+mod defaults;
 mod looks;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use self::counted::{Counted, has_named_parts};
+use self::defaults::Defaults;
 use super::expression::pattern::places;
 use crate::body::Json;
 use crate::limits::{PARAMS_LOOKS, PARAMS_SCHEMA_BYTES, PATTERN_BYTES, SCHEMA_DEPTH, SCHEMA_PATTERNS};
@@ -36,6 +38,7 @@ const TRANSLATED: usize = 1_000_000;
 pub struct ParamsSchema {
     source: Json,
     schema: Value,
+    defaults: Defaults,
     /// Or why it is too large to be: of what is stored only.
     compiled: Result<Arc<Compiled>, NoSchema>,
 }
@@ -74,7 +77,7 @@ impl ParamsSchema {
         let counted = Counted::of(&schema).map_err(whole)?;
         is_bearable(&counted).map_err(whole)?;
         let compiled = Compiled::new(&schema, &counted, (PATTERN_BYTES, PATTERNS_BYTES))?;
-        Ok(Self { compiled: Ok(Arc::new(compiled)), source, schema })
+        Ok(Self { defaults: Defaults::of(source.as_str()), compiled: Ok(Arc::new(compiled)), source, schema })
     }
 
     /// As it was stored, perhaps before there were the bounds of today. It can be read, whatever it is beyond; and where its patterns are
@@ -83,7 +86,7 @@ impl ParamsSchema {
         let schema = object(&source)?;
         let counted = Counted::of(&schema).map_err(whole)?;
         let compiled = Compiled::new(&schema, &counted, (STORED_PATTERN_BYTES, STORED_PATTERNS_BYTES)).map(Arc::new);
-        Ok(Self { source, schema, compiled })
+        Ok(Self { defaults: Defaults::of(source.as_str()), source, schema, compiled })
     }
 
     /// As it was written.
@@ -91,14 +94,15 @@ impl ParamsSchema {
         &self.source
     }
 
-    /// The parameters with the schema's defaults, if they are what it asks for. What has no default to be filled in stays as it was
-    /// written, digit for digit.
+    /// The parameters with the schema's defaults, if they are what it asks for. All that was given stays as it was written, digit for digit.
     pub fn admit(&self, given: Option<&Json>) -> Result<Json, Vec<BadParams>> {
         let bad = |why| vec![BadParams { at: String::new(), why }];
         let compiled = self.compiled.as_ref().map_err(|no| bad(format!("the workflow's `params`{no}")))?;
-        let written = given.cloned().unwrap_or_else(|| Json::of(&Value::Object(Map::new())));
-        let mut params: Value = serde_json::from_str(written.as_str()).map_err(|error| bad(error.to_string()))?;
-        let changed = fill_in(&self.schema, &mut params);
+        let given = given.cloned().unwrap_or_else(|| Json::of(&Value::Object(Map::new())));
+        let filled = self.defaults.put_into(given.as_str());
+        // Compacted, it bears no marks: where a default is put in, no reference has ever been one.
+        let written = filled.map_or(given, |filled| Json::compacted(&filled));
+        let params: Value = serde_json::from_str(written.as_str()).map_err(|error| bad(error.to_string()))?;
         if !looks::are_few(&self.schema, &params, &compiled.places) {
             return Err(bad(format!(
                 "by the workflow's schema they take more than {PARAMS_LOOKS} looks, one for each schema at each value: they need shorter \
@@ -111,11 +115,7 @@ impl ParamsSchema {
             .take(PROBLEMS)
             .map(|error| BadParams { at: error.instance_path().to_string(), why: short(&error.to_string()) })
             .collect();
-        match bad.is_empty() {
-            true if changed => Ok(Json::of(&params)),
-            true => Ok(written),
-            false => Err(bad),
-        }
+        if bad.is_empty() { Ok(written) } else { Err(bad) }
     }
 }
 
@@ -194,24 +194,6 @@ fn short(why: &str) -> String {
     if chars.next().is_some() { short + "…" } else { short }
 }
 
-/// Puts the defaults of properties in the place of what was left out, at every depth; says whether it changed anything.
-fn fill_in(schema: &Value, value: &mut Value) -> bool {
-    let (Some(properties), Value::Object(fields)) = (schema.get("properties").and_then(Value::as_object), value) else {
-        return false;
-    };
-    let mut changed = false;
-    for (name, property) in properties {
-        if let (None, Some(default)) = (fields.get(name), property.get("default")) {
-            fields.insert(name.clone(), default.clone());
-            changed = true;
-        }
-        if let Some(field) = fields.get_mut(name) {
-            changed |= fill_in(property, field);
-        }
-    }
-    changed
-}
-
 /// Two schemas are the same that were written alike.
 impl PartialEq for ParamsSchema {
     fn eq(&self, other: &Self) -> bool {
@@ -264,9 +246,38 @@ mod tests {
         let whole = schema.admit(Some(&given(r#"{"n": 1.50, "deep": {"x": null}}"#))).unwrap();
         let none = schema.admit(None).unwrap();
 
-        assert_eq!(filled, Json::of(&json!({"n": 1.5, "deep": {"x": [1]}})));
+        assert_eq!(filled.as_str(), r#"{"n":1.50,"deep":{"x":[1]}}"#);
         assert_eq!(whole.as_str(), r#"{"n":1.50,"deep":{"x":null}}"#);
         assert_eq!(none, Json::of(&json!({"deep": {"x": [1]}})));
+    }
+
+    /// Removed: defaults are put into the text. One that was put in had all else written anew: `12345678901234567890123` became
+    /// 1.2345678901234568e+22.
+    #[test]
+    fn a_default_is_put_in_as_it_is_written_and_changes_nothing_else() {
+        let source = r#"{"properties": {"m": {"default": 1.10}, "at": {"default": {}, "properties": {"x": {"default": null}}},
+            "gr\u00f6\u00dfe": {"default": "a\/b"}, "deep": {"properties": {"big": {"default": 18446744073709551616}}}}}"#;
+        let schema = ParamsSchema::new(given(source)).unwrap();
+        let defaults = r#""at":{"x":null},"größe":"a\/b","m":1.10"#;
+        for (written, expected) in [
+            (
+                r#"{"account":12345678901234567890123,"s":"\u00e4"}"#,
+                format!(r#"{{"account":12345678901234567890123,"s":"\u00e4",{defaults}}}"#),
+            ),
+            (
+                r#"{"z":1e2,"deep":{"k\u0065y":[1.50]}}"#,
+                format!(r#"{{"z":1e2,"deep":{{"k\u0065y":[1.50],"big":18446744073709551616}},{defaults}}}"#),
+            ),
+            (
+                r#"{"m":null,"at":{},"gr\u00f6\u00dfe":-0,"deep":7}"#,
+                r#"{"m":null,"at":{"x":null},"gr\u00f6\u00dfe":-0,"deep":7}"#.to_owned(),
+            ),
+            (r#"{"m":1,"at":{"x":2.0},"größe":0}"#, r#"{"m":1,"at":{"x":2.0},"größe":0}"#.to_owned()),
+            ("{}", format!("{{{defaults}}}")),
+            ("[1.50]", "[1.50]".to_owned()),
+        ] {
+            assert_eq!(schema.admit(Some(&given(written))).unwrap().as_str(), expected, "{written}");
+        }
     }
 
     #[test]

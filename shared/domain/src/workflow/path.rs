@@ -123,6 +123,18 @@ impl Path {
     }
 }
 
+/// What stands in a field of an object, as it was written.
+pub(super) fn field_of<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let Parts::Fields(fields) = Parts::of(object) else { return None };
+    fields.get(name).map(|field| field.get())
+}
+
+/// An item of a list, as it was written.
+pub(super) fn item_of(list: &str, number: usize) -> Option<&str> {
+    let Parts::Items(items) = Parts::of(list) else { return None };
+    items.get(number).map(|item| item.get())
+}
+
 impl<'a> Parts<'a> {
     fn of(text: &'a str) -> Self {
         let parts = match text.as_bytes().first() {

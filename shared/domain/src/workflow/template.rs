@@ -1,13 +1,17 @@
 //! A template: JSON in which texts may name values, `"{{tasks.load.result.rows}}"`. A text that is nothing but one name becomes the
 //! value as it is, of whatever kind; inside a longer text it becomes text. `{{"…"}}` stands for the text in the quotes, so that a
 //! payload can say `{{` itself. Keys of objects, and all else, stay as they were written, digit for digit.
+//!
+//! How JSON spells a text makes no difference: `{{params.gr\u00f6\u00dfe}}` is `{{params.größe}}`. Braces were text before where they were spelled by
+//! their numbers, and are so in what is stored: those of a template that is written now are written out when it is accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
 use super::path::{NotAPath, NothingThere, Opened, Path, Root};
-use crate::body::{Json, string_at};
+use crate::body::Json;
+use crate::body::text::{characters, string_at};
 use crate::limits::PAYLOAD_BYTES;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,24 +46,38 @@ pub enum NotFilled {
     TooLarge,
 }
 
+/// How its names are read.
+#[derive(Clone, Copy)]
+enum Names {
+    Asked,
+    Stored,
+}
+
 impl Template {
+    /// As a client asks for it.
     pub fn new(source: Json) -> Result<Self, NotATemplate> {
+        Self::read(with_braces_written_out(source), Names::Asked)
+    }
+
+    /// As it was stored, perhaps before names were decoded: one that says no path was accepted for how it is spelled, and leads nowhere.
+    pub fn stored(source: Json) -> Result<Self, NotATemplate> {
+        Self::read(source, Names::Stored)
+    }
+
+    fn read(source: Json, names: Names) -> Result<Self, NotATemplate> {
         let mut pieces = Vec::new();
-        let mut rest = source.as_str();
-        while !rest.is_empty() {
-            let (before, string, behind) = next_string(rest);
+        for (before, string, is_key) in strings(source.as_str()) {
             push_text(&mut pieces, before);
-            if behind.starts_with(':') || !string.contains("{{") {
+            if is_key || !string.contains("{{") {
                 push_text(&mut pieces, string);
             } else {
-                compile(string, &mut pieces)?;
+                compile(string, names, &mut pieces)?;
             }
-            rest = behind;
         }
         Ok(Self { source, pieces })
     }
 
-    /// As it was written.
+    /// As it was written, but for the spelling of its braces.
     pub fn source(&self) -> &Json {
         &self.source
     }
@@ -109,6 +127,19 @@ fn selected<'a>(
     path.select(root.ok_or_else(|| NothingThere(path.root.to_string()))?, opened)
 }
 
+/// Each string of JSON with its quotes, what stands between it and the one before, and whether it is a key; last what stands behind them all.
+fn strings(json: &str) -> impl Iterator<Item = (&str, &str, bool)> {
+    let mut rest = json;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (before, string, behind) = next_string(rest);
+        rest = behind;
+        Some((before, string, behind.starts_with(':')))
+    })
+}
+
 /// What stands before the next string, the string with its quotes, and what stands behind it.
 fn next_string(text: &str) -> (&str, &str, &str) {
     let Some(start) = text.find('"') else { return (text, "", "") };
@@ -116,14 +147,45 @@ fn next_string(text: &str) -> (&str, &str, &str) {
     (&text[..start], &text[start..end], &text[end..])
 }
 
-/// One string of JSON, its quotes and escapes as they stand.
-fn compile(string: &str, pieces: &mut Vec<Piece>) -> Result<(), NotATemplate> {
+/// The same JSON, in whose templates no brace is spelled by its number.
+fn with_braces_written_out(source: Json) -> Json {
+    if !source.as_str().contains("\\u007") {
+        return source;
+    }
+    let mut whole = String::with_capacity(source.len());
+    for (before, string, is_key) in strings(source.as_str()) {
+        whole.push_str(before);
+        let written_out = Some(string).filter(|_| !is_key).map(pairs_written_out);
+        whole.push_str(written_out.as_deref().filter(|string| string.contains("{{")).unwrap_or(string));
+    }
+    Json::checked(whole)
+}
+
+/// A string in which braces are written out that stand beside another of their kind: a lone one is no part of a template.
+fn pairs_written_out(string: &str) -> String {
+    let said: Vec<(usize, char)> = characters(string).collect();
+    let mut whole = String::with_capacity(string.len());
+    for (nth, (at, character)) in said.iter().enumerate() {
+        let next = said.get(nth + 1);
+        let before = nth.checked_sub(1).and_then(|nth| said.get(nth));
+        let is_paired = [before, next].into_iter().flatten().any(|(_, beside)| beside == character);
+        if matches!(character, '{' | '}') && is_paired {
+            whole.push(*character);
+        } else {
+            whole.push_str(&string[*at..next.map_or(string.len(), |(end, _)| *end)]);
+        }
+    }
+    whole
+}
+
+/// One string of JSON: what is no name in it keeps its spelling.
+fn compile(string: &str, names: Names, pieces: &mut Vec<Piece>) -> Result<(), NotATemplate> {
     let inside = &string[1..string.len() - 1];
     if let Some(name) = inside.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"))
         && !name.contains("{{")
-        && !is_quoted(name)
+        && quoted(name).is_none()
     {
-        pieces.push(Piece::Value(name.trim().parse()?));
+        pieces.push(Piece::Value(names.path(name)?));
         return Ok(());
     }
     push_text(pieces, "\"");
@@ -131,11 +193,9 @@ fn compile(string: &str, pieces: &mut Vec<Piece>) -> Result<(), NotATemplate> {
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, behind) = after.split_once("}}").ok_or(NotATemplate::Open)?;
         push_text(pieces, before);
-        if is_quoted(name) {
-            let name = name.trim();
-            push_text(pieces, &name[2..name.len() - 2]);
-        } else {
-            pieces.push(Piece::Inside(name.trim().parse()?));
+        match quoted(name) {
+            Some(text) => push_text(pieces, text),
+            None => pieces.push(Piece::Inside(names.path(name)?)),
         }
         rest = behind;
     }
@@ -144,10 +204,24 @@ fn compile(string: &str, pieces: &mut Vec<Piece>) -> Result<(), NotATemplate> {
     Ok(())
 }
 
-/// A text in quotes, which are escaped inside of a string of JSON.
-fn is_quoted(name: &str) -> bool {
-    let name = name.trim();
-    name.len() >= 4 && name.starts_with("\\\"") && name.ends_with("\\\"")
+/// What stands between the quotes, as it is spelled, where a name is a text in quotes.
+fn quoted(name: &str) -> Option<&str> {
+    let mut said = characters(name).filter(|(_, character)| !character.is_whitespace());
+    let (open, '"') = said.next()? else { return None };
+    let (close, '"') = said.last()? else { return None };
+    let begin = characters(name).map(|(at, _)| at).find(|at| *at > open)?;
+    Some(&name[begin..close])
+}
+
+impl Names {
+    /// What a name says, which is spelled as in a string of JSON.
+    fn path(self, name: &str) -> Result<Path, NotAPath> {
+        let said: String = characters(name).map(|(_, character)| character).collect();
+        match (self, said.trim().parse::<Path>()) {
+            (Self::Stored, Err(_no_path)) => name.trim().parse(),
+            (_, read) => read,
+        }
+    }
 }
 
 fn push_text(pieces: &mut Vec<Piece>, text: &str) {
@@ -187,6 +261,70 @@ mod tests {
         };
         let template = template(value).map_err(|refusal| refusal.to_string())?;
         template.fill(of).map(|json| json.as_str().to_owned()).map_err(|nothing| nothing.to_string())
+    }
+
+    /// By its text.
+    fn spelled(source: &str) -> Json {
+        Json::compact(serde_json::from_str(source).unwrap())
+    }
+
+    fn filled_by(template: &Template) -> Result<String, String> {
+        let of = |root: &Root| (*root == Root::Params).then(|| spelled(r#"{"größe": 1.50, "a/b": 2, "x": 3}"#));
+        template.fill(of).map(|json| json.as_str().to_owned()).map_err(|nothing| nothing.to_string())
+    }
+
+    /// Removed, one after the other: names are decoded; quotes are looked for among what is said; braces are written out. The same JSON was accepted
+    /// and each run failed, or it was refused, or it was no template.
+    #[test]
+    fn a_template_is_what_its_json_says_however_that_is_spelled() {
+        for (source, expected) in [
+            (r#""{{params.größe}}""#, "1.50"),
+            (r#""{{params.gr\u00f6\u00dfe}}""#, "1.50"),
+            (r#""\u00e4: {{params.gr\u00F6ße}}\/kg""#, r#""\u00e4: 1.50\/kg""#),
+            (r#""{{params.a\/b}}""#, "2"),
+            (r#""{{params.\u0078}}""#, "3"),
+            (r#""{{\u0070arams\u002ex}}""#, "3"),
+            (r#""{{\tparams.x\n}}""#, "3"),
+            (r#""{{\u0022{{\u0022}} stays""#, r#""{{ stays""#),
+            (r#""{{\n\"\u00e4\"\t}} stays""#, r#""\u00e4 stays""#),
+            (r#""\u007b\u007bparams.x}}""#, "3"),
+            (r#""{\u007bparams.x\u007D}""#, "3"),
+            (r#""n\u00b0 \u007b{params.x\u007d}\/\u007d""#, r#""n\u00b0 3\/\u007d""#),
+            (
+                r#"{"\u007b\u007bparams.x}}": ["\u007B x \u007d\u007d"]}"#,
+                r#"{"\u007b\u007bparams.x}}":["\u007B x \u007d\u007d"]}"#,
+            ),
+            (r#""\\u007b\\u007bparams.x}}""#, r#""\\u007b\\u007bparams.x}}""#),
+        ] {
+            let template = Template::new(spelled(source)).unwrap();
+            assert_eq!(filled_by(&template).as_deref(), Ok(expected), "{source}");
+            assert_eq!(Template::stored(template.source().clone()), Ok(template), "{source}");
+        }
+        for (source, why) in [
+            (r#""\u007b\u007bparams.x""#, "without its"),
+            (r#""\u007b\u007bnope}}""#, "`nope` is no path"),
+            (r#""{{params\u002e}}""#, "`params.` is no path"),
+        ] {
+            let refusal = Template::new(spelled(source)).unwrap_err().to_string();
+            assert!(refusal.contains(why), "{source}: {refusal}");
+        }
+    }
+
+    /// Removed, one after the other: what is stored is read as what is asked for; a name that is none once it is decoded is read as it is spelled. A
+    /// text became a template, and a workflow could be read no more.
+    #[test]
+    fn what_was_stored_before_names_were_decoded_is_what_it_was_or_what_its_json_says() {
+        for (source, expected) in [
+            (r#""{{params.gr\u00f6\u00dfe}}""#, Ok("1.50")),
+            (r#""{{\"{{\"}} stays""#, Ok(r#""{{ stays""#)),
+            (r#""\u007b\u007bparams.x}}""#, Ok(r#""\u007b\u007bparams.x}}""#)),
+            (r#""\u007b\u007bnope""#, Ok(r#""\u007b\u007bnope""#)),
+            (r#""{{\"\u007d\u007d\"}}""#, Ok(r#""\u007d\u007d""#)),
+            (r#""{{params.\n}}""#, Err("there is no `params.\\n`")),
+        ] {
+            let template = Template::stored(spelled(source)).unwrap();
+            assert_eq!(filled_by(&template).as_deref().map_err(String::as_str), expected, "{source}");
+        }
     }
 
     /// Removed: the whole is measured when it is made. A template of 50 KB made a gigabyte.
@@ -257,6 +395,16 @@ mod tests {
             prop_assume!(!text.contains("{{"));
             let value = json!({"k": [text, n, {"x": text}]});
             prop_assert_eq!(filled(&value), Ok(value.to_string()));
+        }
+
+        #[test]
+        fn numbers_spell_the_same_template(text in r#"(params\.x|\{\{|\}\}|[{}"\\ ö/.a]){0,8}"#) {
+            let numbers: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            let said = |json: Json| {
+                let filled = Template::new(json).map_err(|refusal| refusal.to_string()).and_then(|made| filled_by(&made));
+                filled.map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap())
+            };
+            prop_assert_eq!(said(spelled(&format!("\"{numbers}\""))), said(Json::of(&json!(text))));
         }
 
         #[test]

@@ -305,7 +305,7 @@ impl Shape<Template> for TemplateV1 {
     }
 
     fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Template, D::Error> {
-        Template::new(Json::deserialize(deserializer)?).map_err(D::Error::custom)
+        Template::stored(Json::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

@@ -11,6 +11,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
+use minutehand_domain::json_patch::{Patch, Pointer, Step};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES, TRACE_LINKS};
 use minutehand_domain::owner::{RunOwner, TaskOwner};
@@ -322,6 +323,14 @@ async fn reused<D: Ports>(family: &Family<'_, D>, run: Run, done: &Run) -> Resul
     Ok(Run { state: State::Succeeded { at: now, result }, task, ..run })
 }
 
+/// Whether two items are one however each is spelled: objects whatever the order of their fields, numbers by their value. A list that is made anew may
+/// be spelled otherwise, and those of before items stayed as they were written are: for what is the same nothing is done again.
+fn mean_the_same(item: &Json, other: &Json) -> bool {
+    let path = Pointer::parse("").expect("the whole");
+    let test = Patch::new(vec![Step::Test { path, value: other.clone() }]);
+    test.is_ok_and(|test| test.applied(Some(item)).is_ok())
+}
+
 impl<D: Ports> Family<'_, D> {
     /// Where the runs that are gone on with, from the last one back, have what is to stand here: in the first in which it stands, if it is the same.
     /// One that ended before it came to that, or before it unfolded at all, has decided nothing about it. A branch is the same only where it was for the
@@ -335,7 +344,10 @@ impl<D: Ports> Family<'_, D> {
             let Some(parts) = past.run.graph.as_ref().map(|graph| graph.parts) else { continue };
             if let Some(run) = self.run_at(first.key(above, parts)).await? {
                 let is_the_same = match place.branch {
-                    Some(branch) => self.item(branch).await? == self.item_before(above, branch).await?,
+                    Some(branch) => {
+                        let (item, before) = (self.item(branch).await?, self.item_before(above, branch).await?);
+                        item == before || item.zip(before).is_some_and(|(item, before)| mean_the_same(&item, &before))
+                    }
                     None => self.follows_what_was_done(place.node, above).await?,
                 };
                 return Ok(is_the_same.then_some(run));
@@ -419,5 +431,27 @@ impl<D: Ports> Family<'_, D> {
             self.items = Some(self.list_of(self.parent.item.key, &self.graph).await?);
         }
         Ok(self.items.as_ref().and_then(|items| items.get(usize::from(branch))).cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Removed: items are compared by what they say. A branch that had succeeded was carried out again where the list was spelled otherwise.
+    #[test]
+    fn an_item_is_the_same_however_it_is_spelled() {
+        let json = |text: &str| Json::compact(serde_json::from_str(text).unwrap());
+        for (one, other, is_same) in [
+            (r#"{"b": 1.10, "a": "\u00f6"}"#, r#"{"a":"ö","b":1.1}"#, true),
+            ("[1e2, 1.0]", "[100.0,1]", true),
+            ("18446744073709551616", "18446744073709551617", false),
+            ("18446744073709551616", "1.8446744073709552e+19", false),
+            ("[1, 2]", "[2, 1]", false),
+            (r#"{"a": 1}"#, r#"{"a": 1, "b": null}"#, false),
+            ("1", "\"1\"", false),
+        ] {
+            assert_eq!(mean_the_same(&json(one), &json(other)), is_same, "{one} and {other}");
+        }
     }
 }

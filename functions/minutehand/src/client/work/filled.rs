@@ -1,10 +1,11 @@
 //! A template of one argument: `{name}` is a field of the payload. What fills it stays one argument, is read by no shell, and does not
-//! become an option.
+//! become an option. A number stays as it was written.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use minutehand_client::worker::NotDone;
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 
 use super::hopeless;
 
@@ -14,6 +15,9 @@ pub(super) struct Template {
     /// Where an argument that begins with `-` would be read as an option.
     may_be_option: bool,
 }
+
+/// What fills templates: the fields of a payload, as they were written.
+pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
@@ -46,17 +50,15 @@ impl Template {
     }
 
     /// With what the payload says.
-    pub(super) fn filled(&self, payload: &Value) -> Result<String, NotDone> {
-        let none = Map::new();
-        let fields = payload.as_object().unwrap_or(&none);
+    pub(super) fn filled(&self, payload: &Fields<'_>) -> Result<String, NotDone> {
         let mut filled = String::new();
         for part in &self.parts {
             match part {
                 Part::Text(text) => filled.push_str(text),
                 Part::Field(name) => {
-                    let value = value(name, fields.get(name))?;
-                    if filled.is_empty() && self.may_be_option && value.starts_with('-') && !is_number(fields.get(name))
-                    {
+                    let written = payload.0.get(name).map(|written| written.get());
+                    let value = value(name, written)?;
+                    if filled.is_empty() && self.may_be_option && value.starts_with('-') && is_text(written) {
                         let why = format!("the parameter `{name}` begins with -, and would be read as an option");
                         return Err(hopeless("bad_parameter", &why));
                     }
@@ -65,6 +67,14 @@ impl Template {
             }
         }
         Ok(filled)
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// None of what is no object.
+    pub(super) fn of(payload: &'a str) -> serde_json::Result<Self> {
+        let is_object = payload.starts_with('{');
+        if is_object { serde_json::from_str(payload).map(Self) } else { Ok(Self(BTreeMap::new())) }
     }
 }
 
@@ -81,18 +91,16 @@ fn field(chars: &mut impl Iterator<Item = char>, word: &str) -> Result<String, S
     Err(format!("`{word}` has a parameter that has no end; a brace is written twice"))
 }
 
-fn value(name: &str, value: Option<&Value>) -> Result<String, NotDone> {
-    let text = match value {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(number)) => number.to_string(),
-        Some(Value::Bool(is)) => is.to_string(),
-        Some(Value::Null) | None => {
-            return Err(hopeless("missing_parameter", &format!("the payload has no `{name}`")));
-        }
-        Some(Value::Array(_) | Value::Object(_)) => {
+/// `written`: JSON, in which a number is spelled as it was given.
+fn value(name: &str, written: Option<&str>) -> Result<String, NotDone> {
+    let text = match written {
+        None | Some("null") => return Err(hopeless("missing_parameter", &format!("the payload has no `{name}`"))),
+        Some(written) if written.starts_with(['[', '{']) => {
             let why = format!("the parameter `{name}` is neither a text nor a number nor true or false");
             return Err(hopeless("bad_parameter", &why));
         }
+        Some(written) if is_text(Some(written)) => serde_json::from_str(written)?,
+        Some(number_or_bool) => number_or_bool.to_owned(),
     };
     if text.contains('\0') {
         return Err(hopeless("bad_parameter", &format!("the parameter `{name}` has a character that no argument has")));
@@ -100,8 +108,8 @@ fn value(name: &str, value: Option<&Value>) -> Result<String, NotDone> {
     Ok(text)
 }
 
-fn is_number(value: Option<&Value>) -> bool {
-    value.is_some_and(Value::is_number)
+fn is_text(written: Option<&str>) -> bool {
+    written.is_some_and(|written| written.starts_with('"'))
 }
 
 impl fmt::Display for Template {
@@ -115,12 +123,28 @@ impl fmt::Display for Template {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn filled(word: &str, payload: &Value) -> Result<String, NotDone> {
-        Template::parse(word, true).unwrap().filled(payload)
+        filled_by(word, &payload.to_string())
+    }
+
+    fn filled_by(word: &str, payload: &str) -> Result<String, NotDone> {
+        Template::parse(word, true).unwrap().filled(&Fields::of(payload).unwrap())
+    }
+
+    /// Removed: a number is given as it is written. 18446744073709551616 reached the command as 1.8446744073709552e+19, and 1.10 as 1.1.
+    #[test]
+    fn a_number_keeps_its_digits() {
+        for number in ["18446744073709551616", "12345678901234567890123", "1.10", "1e2", "1E+2", "-0", "-1.50", "1e400"]
+        {
+            let payload = format!(r#"{{"v":{number},"big":[1e400],"gr\u00f6\u00dfe":1}}"#);
+            assert_eq!(filled_by("{v}", &payload).unwrap(), number);
+            assert_eq!(filled_by("--n={v}%", &payload).unwrap(), format!("--n={number}%"));
+        }
+        assert_eq!(filled_by("{v}", r#"{"\u0076":"\u00e4\/"}"#).unwrap(), "ä/", "a text is what it says");
     }
 
     #[test]
@@ -155,6 +179,7 @@ mod tests {
     fn behind_two_dashes_nothing_is_an_option() {
         let template = Template::parse("{a}", false).unwrap();
 
-        assert_eq!(template.filled(&json!({ "a": "--delete-all" })).unwrap(), "--delete-all");
+        let payload = Fields::of(r#"{"a":"--delete-all"}"#).unwrap();
+        assert_eq!(template.filled(&payload).unwrap(), "--delete-all");
     }
 }

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::commands::{Command, Exit, ResultOf};
+use super::filled::Fields;
 use super::guard::{Order, WORD};
 use super::hopeless;
 use super::output::{Heard, hear};
@@ -69,7 +70,7 @@ pub(super) async fn run(command: &Command, ctx: &Context) -> Result<Box<RawValue
 
 /// With all parameters filled in, before anything is started.
 fn order(command: &Command, ctx: &Context) -> Result<Order, NotDone> {
-    let payload = ctx.payload()?;
+    let payload = Fields::of(ctx.payload_text())?;
     let arguments = command.arguments.iter().map(|argument| argument.filled(&payload));
     let account = command.user.as_ref();
     let mut env: Vec<(String, String)> = PASSED.into_iter().filter_map(passed).collect();
