@@ -247,6 +247,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::body::text::by_numbers;
 
     fn template(value: &serde_json::Value) -> Result<Template, NotATemplate> {
         Template::new(Json::of(value))
@@ -399,7 +400,7 @@ mod tests {
 
         #[test]
         fn numbers_spell_the_same_template(text in r#"(params\.x|\{\{|\}\}|[{}"\\ ö/.a]){0,8}"#) {
-            let numbers: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            let numbers = by_numbers(&text);
             let said = |json: Json| {
                 let filled = Template::new(json).map_err(|refusal| refusal.to_string()).and_then(|made| filled_by(&made));
                 filled.map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap())

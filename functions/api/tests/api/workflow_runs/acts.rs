@@ -229,8 +229,8 @@ async fn overtaking(
 }
 
 /// A run that asks for this decision: an approval is to be answered, or a failure is held. It has no other task.
-async fn asking_for(world: &World, word: &str) -> (String, String) {
-    let (key, task) = match word {
+async fn asking_for(world: &World, decision: &str) -> (String, String) {
+    let (key, task) = match decision {
         "approve" | "reject" => ("ok", approval("ok", &[], &[Role::Operator])),
         _verdict => ("bad", task("bad", &[])),
     };
