@@ -31,6 +31,23 @@ fn a_long_call_that_came_among_short_ones_travels_on() {
     assert_eq!(stage.state(60), "succeeded");
 }
 
+/// The target of a job was a worker when it was hinted, and is called by now.
+///
+/// Removed: what came as a look is counted. It was carried out where it came, and by no limit of calls.
+#[test]
+fn what_came_as_a_look_and_is_a_call_travels_on() {
+    let stage = Stage::on(hosted(2), Wish::once(60), []);
+    stage.lose_hints(0..30);
+    stage.create(0, "creator");
+    stage.play_to(40);
+
+    let met = stage.execute_from(Lane::look(Priority::Normal), 59, "executor", &stage.hint(60));
+    stage.play_to(200);
+
+    assert_eq!(met.given(), Executed::Dropped(Dropped::SentOn));
+    assert_eq!((stage.starts(), stage.state(60)), (vec![(60, 60)], "succeeded".to_owned()));
+}
+
 /// At the least size: two invocations for each queue. Before, two hints of the first tenant held everybody's queue for 14 minutes.
 ///
 /// Removed: no call is long. The calm tenant's occurrences were coalesced, and those that ran were minutes late.
