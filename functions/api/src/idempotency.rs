@@ -71,7 +71,7 @@ pub(crate) fn fingerprint(address: &str, body: &str) -> Result<Fingerprint, Prob
     Fingerprint::of(address, body, FIELD).ok_or_else(|| Problem::new(Kind::Malformed, "the body is not JSON"))
 }
 
-/// What a key has named of what nobody can ask for any more. `no`: why not, for whoever has named nothing.
+/// The run that an idempotency key has named, of something that can no longer be asked for. `no`: the refusal of a key that has named none.
 pub(crate) async fn named_before<D: Ports>(
     ports: &D,
     tenant: &Tenant,

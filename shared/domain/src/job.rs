@@ -285,12 +285,15 @@ impl Job {
 
     /// Which queue hints of its runs travel on.
     pub fn lane(&self) -> Lane {
-        match self.definition.target {
-            // Its tasks take long, and travel by themselves.
-            Target::Workflow(_) | Target::Worker(_) => Lane::look(self.definition.priority),
-            Target::Http(_) | Target::Noop | Target::Service(_) => {
-                Lane::of(self.definition.priority, &self.definition.terms)
-            }
+        self.lane_at(self.definition.priority)
+    }
+
+    /// The same of a run that has a priority of its own.
+    pub fn lane_at(&self, priority: Priority) -> Lane {
+        if self.definition.target.is_called() {
+            Lane::of(priority, &self.definition.terms)
+        } else {
+            Lane::look(priority)
         }
     }
 

@@ -101,6 +101,14 @@ impl Target {
         }
     }
 
+    /// Whether an executor calls it, and what it is given is more than a look: a worker takes runs itself, and a workflow's tasks travel by themselves.
+    pub const fn is_called(&self) -> bool {
+        match self {
+            Self::Http(_) | Self::Noop | Self::Service(_) => true,
+            Self::Worker(_) | Self::Workflow(_) => false,
+        }
+    }
+
     /// The secrets that a call needs.
     pub fn secrets(&self) -> BTreeSet<SecretName> {
         match self {

@@ -226,7 +226,7 @@ pub async fn release_if_over<D: Ports>(ports: &D, run: &Run, places: &[Bound]) -
 /// What a run waits for that has not begun and is due, where its queue keeps it back: its tenant's quota, and how much of that is taken.
 /// What only looks are given to is kept back by none.
 pub fn kept_back<D: Ports>(ports: &D, tenant: &Tenant, target: &Target, due: Moment) -> Option<(Bound, usize)> {
-    if matches!(target, Target::Worker(_) | Target::Workflow(_)) || ports.clock().now() < due {
+    if !target.is_called() || ports.clock().now() < due {
         return None;
     }
     let width = ports.queues().reached_limit(tenant)?;

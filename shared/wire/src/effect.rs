@@ -30,6 +30,7 @@ pub struct EffectRequest {
 }
 
 /// The same of an effect that the path names.
+// Written out, and not flattened into the one above: serde would buffer the outcome, whose text is to be kept as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectByPathRequest {

@@ -151,8 +151,8 @@ async fn overtaken<D: Ports>(
     }
 }
 
-/// The run that this very decision was made about before, by the same; none where it can be made now. Another one is told what stands, and one that
-/// means nothing why.
+/// The run about which the same key made the same decision before; none where the decision can be made now. A different decision is told what stands,
+/// and one without a meaning why it has none.
 async fn as_it_stands<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked) -> Result<Option<Run>, Problem> {
     if let Some(before) = done_before(ports, about, asked).await? {
         return Ok(Some(before));

@@ -313,7 +313,7 @@ async fn failures_are_told_from_the_third_in_a_row_on_and_so_is_the_recovery() {
     assert!(last["text"].as_str().unwrap().contains("1 recovered"), "{last}");
 }
 
-/// Somebody is told of failures from the second in a row on, and of each that lies with the dead letters.
+/// A rule that tells of failures from the second in a row on, and of each dead letter.
 fn second_failures() -> Value {
     json!({"when": ["failed", "dead_letter"], "after_in_a_row": 2, "to": {"webhook": {"url": "https://a.example/"}}})
 }

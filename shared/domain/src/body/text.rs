@@ -23,6 +23,11 @@ pub(crate) fn characters(spelled: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
+/// What a string of JSON says.
+pub(crate) fn said(spelled: &str) -> String {
+    characters(spelled).map(|(_, character)| character).collect()
+}
+
 /// The first character that this text says, and in how many bytes it is spelled.
 fn character_at(text: &str) -> Option<(char, usize)> {
     let first = text.chars().next()?;
@@ -61,10 +66,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-
-    fn said(spelled: &str) -> String {
-        characters(spelled).map(|(_, character)| character).collect()
-    }
 
     #[test]
     fn a_character_is_found_where_its_spelling_begins() {

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::{NotASecretName, SecretName, SecretValue};
 use crate::body::Json;
-use crate::body::text::{characters, string_at};
+use crate::body::text::{characters, said, string_at};
 
 const FIELD: &str = "secret";
 /// What stands between that and the name.
@@ -64,7 +64,7 @@ struct Reference<'a> {
 
 impl Reference<'_> {
     fn name(&self) -> String {
-        characters(self.spelled).map(|(_, character)| character).collect()
+        said(self.spelled)
     }
 }
 

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::path::{NotAPath, NothingThere, Opened, Path, Root};
 use crate::body::Json;
-use crate::body::text::{characters, string_at};
+use crate::body::text::{characters, said, string_at};
 use crate::limits::PAYLOAD_BYTES;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,7 +216,7 @@ fn quoted(name: &str) -> Option<&str> {
 impl Names {
     /// What a name says, which is spelled as in a string of JSON.
     fn path(self, name: &str) -> Result<Path, NotAPath> {
-        let said: String = characters(name).map(|(_, character)| character).collect();
+        let said = said(name);
         match (self, said.trim().parse::<Path>()) {
             (Self::Stored, Err(_no_path)) => name.trim().parse(),
             (_, read) => read,

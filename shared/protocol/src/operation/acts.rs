@@ -2,7 +2,6 @@
 
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal, Status};
-use minutehand_domain::lane::Lane;
 use minutehand_domain::operation::{Acted, JobAct, Operation, RunAct, RunFilter};
 use minutehand_domain::run::{NotALetter, Refusal, Run, Said, State, Waiting};
 use minutehand_io::clock::Clock as _;
@@ -136,7 +135,7 @@ async fn retry<D: Ports>(
         Some(_) => return Ok(Some(Acted::Refused(JobRefusal::Cancelled.to_string()))),
         None => return Ok(Some(Acted::Refused("its job is not there".to_owned()))),
     };
-    let (said, lane) = (said(operation), Lane { priority: run.priority, ..job.lane() });
+    let (said, lane) = (said(operation), job.lane_at(run.priority));
     let other = Try { key, payload: None, said, operation: Some(operation.id), lane };
     Ok(try_again(ports, seen, other).await?.map(|_made| Acted::Done))
 }

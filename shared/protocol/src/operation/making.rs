@@ -14,7 +14,6 @@ use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{Origin, RunKey};
 use minutehand_domain::job::Job;
-use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::OPERATION_LOOKS;
 use minutehand_domain::operation::backfill::{has_run, keys, never_begins};
 use minutehand_domain::operation::{Acted, Backfill, Operation, Position, Work};
@@ -155,7 +154,7 @@ async fn put<D: Ports>(
     let run = Run { asked_by, nominal, trace, kept: made_once(due.kept, until), ..due };
     match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
-            let lane = Lane { priority: run.priority, ..job.lane() };
+            let lane = job.lane_at(run.priority);
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Ok(()))
         }

@@ -4,7 +4,6 @@
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::{Job, JobRefusal, Status};
-use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::run::{Aftermath, Edit, NotALetter, NotEdited, Run, Said};
 use minutehand_io::chance::Chance as _;
@@ -77,7 +76,7 @@ pub async fn redrive<D: Ports>(
             Ok(payload) => payload,
             Err(no) => return Ok(Redriven::NotEdited(no)),
         };
-        let lane = Lane { priority: seen.item.priority, ..job.lane() };
+        let lane = job.lane_at(seen.item.priority);
         let other = Try { key: other, payload: payload.as_ref(), said, operation: None, lane };
         // A look may have been faster, and have made what was asked for here.
         if let Some(made) = try_again(ports, &seen, other).await? {

@@ -7,7 +7,6 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint, Missing};
 use minutehand_domain::job::{Job, JobRefusal, Status};
-use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retention::outlived_by_runs;
@@ -136,7 +135,7 @@ async fn make_run<D: Ports>(
         return queue(ports, job, run, named).await.map(Some);
     };
     let said = Said { by: Some(&request.by), note: request.note.as_deref() };
-    let lane = Lane { priority: run.priority, ..job.lane() };
+    let lane = job.lane_at(run.priority);
     let other = Try { key: run.key, payload: payload.as_ref(), said, operation: None, lane };
     Ok(try_again(ports, of, other).await?.map(|made| match made {
         Made::Before(run) if named => Answered::Replayed(run),
@@ -151,7 +150,7 @@ pub(crate) async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool)
     let timer = promise(ports, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
     match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
-            let lane = Lane { priority: run.priority, ..job.lane() };
+            let lane = job.lane_at(run.priority);
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Answered::Queued(run))
         }

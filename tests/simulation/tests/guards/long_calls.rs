@@ -18,13 +18,18 @@ const MINUTES: i64 = 30;
 /// Removed: whatever comes is carried out where it came. The call that may take 14 minutes held nine others.
 #[test]
 fn a_long_call_that_came_among_short_ones_travels_on() {
-    let stage = Stage::on(hosted(2), Wish { timeout: 840, takes: 600, ..Wish::once(60) }, []);
+    travels_on(Wish { timeout: 840, takes: 600, ..Wish::once(60) }, Lane::short(Priority::Normal), 700);
+}
+
+/// What came on this lane is given another, and has begun on time and ended well by then.
+fn travels_on(wish: Wish, came_on: Lane, by: i64) {
+    let stage = Stage::on(hosted(2), wish, []);
     stage.lose_hints(0..30);
     stage.create(0, "creator");
     stage.play_to(40);
 
-    let met = stage.execute_from(Lane::short(Priority::Normal), 59, "executor", &stage.hint(60));
-    stage.play_to(700);
+    let met = stage.execute_from(came_on, 59, "executor", &stage.hint(60));
+    stage.play_to(by);
 
     assert_eq!(met.given(), Executed::Dropped(Dropped::SentOn));
     assert_eq!(stage.starts(), [(60, 60)]);
@@ -36,16 +41,7 @@ fn a_long_call_that_came_among_short_ones_travels_on() {
 /// Removed: what came as a look is counted. It was carried out where it came, and by no limit of calls.
 #[test]
 fn what_came_as_a_look_and_is_a_call_travels_on() {
-    let stage = Stage::on(hosted(2), Wish::once(60), []);
-    stage.lose_hints(0..30);
-    stage.create(0, "creator");
-    stage.play_to(40);
-
-    let met = stage.execute_from(Lane::look(Priority::Normal), 59, "executor", &stage.hint(60));
-    stage.play_to(200);
-
-    assert_eq!(met.given(), Executed::Dropped(Dropped::SentOn));
-    assert_eq!((stage.starts(), stage.state(60)), (vec![(60, 60)], "succeeded".to_owned()));
+    travels_on(Wish::once(60), Lane::look(Priority::Normal), 200);
 }
 
 /// At the least size: two invocations for each queue. Before, two hints of the first tenant held everybody's queue for 14 minutes.

@@ -237,7 +237,7 @@ async fn asking_for(world: &World, decision: &str) -> (String, String) {
     (world.begun(on_failure(OnFailure::Hold, vec![task])).await, key.to_owned())
 }
 
-/// Removed: the look at what stands, by whoever was overtaken. The second one was 409: "the run is finished; finished is final" of an approval,
+/// Removed: a request that was overtaken looks at what stands. The second one was 409: "the run is finished; finished is final" of an approval,
 /// "somebody has decided already" of a retry, "the run asks nothing of anybody" of a verdict with which its workflow's run ended.
 #[tokio::test]
 async fn the_same_decision_sent_twice_at_once_is_answered_twice_as_the_first_time() {
@@ -257,7 +257,7 @@ async fn the_same_decision_sent_twice_at_once_is_answered_twice_as_the_first_tim
     }
 }
 
-/// Removed: the look at what stands, by whoever was overtaken. The words were those of the write that came to nothing, and named nobody.
+/// Removed: a request that was overtaken looks at what stands. The words were those of the write that came to nothing, and named nobody.
 #[tokio::test]
 async fn another_decision_at_the_same_time_is_told_what_stands() {
     let (approved, rejected) = ("`ok` was approved by deployment at", "`ok` was rejected by deployment at");
