@@ -15,6 +15,8 @@ const FOUND_OVERDUE: i64 = 30_000 + 60_000 + 2_000;
 const PROMISED_AHEAD: i64 = 60_000;
 /// Hints are given so far ahead, and a timer that lost its hint is inspected as long after.
 const HINTED_AHEAD: i64 = 360_000;
+/// The pass behind the one that decides of what an outage left looks at that once more.
+const LOOKED_AT_AGAIN: i64 = 60_000 + 2_000;
 /// An attempt whose call lasts this long meets no overdue inspection.
 const SHORT: i64 = 20_000;
 /// Hints of one short attempt in calm: its own, and a pass that does not know what led ahead of it hints that once more. A retry
@@ -149,21 +151,24 @@ impl Verdict<'_> {
         self.account.calls.iter().filter(its).any(lasts)
     }
 
-    /// Whether calm alone had to do with it. The first occurrence after an outage is promised anew by each look at what the outage left behind; so is the last one
-    /// that the outage's record covers, if a straggler is looked at once that one is due.
+    /// Whether calm alone had to do with it. The first occurrence after an outage is promised anew by each look at what the outage left behind.
     fn is_of_calm(&self, cost: &Cost, calm: &Calm) -> bool {
         let is_after_another = || self.before(cost).is_some_and(|before| calm.span.contains(&before.instant));
         let created = self.job_of(cost).and_then(|job| job.versions.first()).map(|version| version.at);
         let is_of_its_whole_life = created.is_none_or(|created| calm.span.start <= created);
         calm.span.contains(&cost.instant)
             && (is_of_its_whole_life || is_after_another())
-            && !self.is_covered_from_before(cost, calm.span.start)
+            && !self.is_hinted_for_an_outage(cost, calm.span.start)
     }
 
-    /// Whether a record of an outage reaches as far as this occurrence.
-    fn is_covered_from_before(&self, cost: &Cost, start: i64) -> bool {
-        let mut before = self.records.range((cost.job, i64::MIN, 0)..(cost.job, start, 0));
-        before.any(|(_, record)| record.covers_until == Some(cost.instant))
+    /// Whether a look that still has to do with an outage gives hints of it. A job that was changed before the outage has several chains that
+    /// are broken; a pass decides of one, so that the record of the last may be written in calm: of the last occurrence that it covers, and of those
+    /// up to the horizon, each pass gives another hint until then.
+    fn is_hinted_for_an_outage(&self, cost: &Cost, start: i64) -> bool {
+        let from_before = self.records.range((cost.job, i64::MIN, 0)..(cost.job, start, 0));
+        let outages = from_before.filter(|(_, record)| record.covers_until.is_some());
+        let looked_at = outages.filter_map(|(_, record)| Some(record.written_at? + LOOKED_AT_AGAIN));
+        looked_at.filter(|at| start < *at).any(|at| cost.instant < at + HINTED_AHEAD)
     }
 
     fn job_of(&self, cost: &Cost) -> Option<&Job> {
