@@ -22,7 +22,7 @@ use minutehand_localstack::api_client::ApiClient;
 use minutehand_localstack::hook::Hook;
 use minutehand_localstack::process::{Served, serve_alone, serve_over_tables};
 use minutehand_localstack::worker::Worker;
-use minutehand_tests::alarms::{PROMTOOL, Scraped};
+use minutehand_tests::alarms::{Scraped, promtool};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
@@ -39,7 +39,7 @@ const FAULT: usize = 108;
 #[tokio::test]
 #[ignore = "ten minutes of the clock: .ci/run asks"]
 async fn a_process_that_is_killed_is_told_of() {
-    let Some(promtool) = &*PROMTOOL else { return };
+    let Some(promtool) = promtool() else { return };
     let scraped = played_alone(drop).await;
 
     rings(promtool, "killed", &scraped, "TelemetryMissing");
@@ -48,7 +48,7 @@ async fn a_process_that_is_killed_is_told_of() {
 #[tokio::test]
 #[ignore = "ten minutes of the clock: .ci/run asks"]
 async fn a_process_that_hangs_is_told_of() {
-    let Some(promtool) = &*PROMTOOL else { return };
+    let Some(promtool) = promtool() else { return };
     let mut hanging = None;
     let scraped = played_alone(|served| hanging.insert(served).hang()).await;
 
@@ -58,7 +58,7 @@ async fn a_process_that_hangs_is_told_of() {
 #[tokio::test]
 #[ignore = "ten minutes of the clock: .ci/run asks"]
 async fn workers_that_are_gone_are_told_of() {
-    let Some(promtool) = &*PROMTOOL else { return };
+    let Some(promtool) = promtool() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let served = serve_alone(folder.path()).await;
     let (api, worker) = (served.api(), Worker::start(&served.url, &served.key, "web1"));
@@ -74,7 +74,7 @@ async fn workers_that_are_gone_are_told_of() {
 #[tokio::test]
 #[ignore = "ten minutes of the clock: .ci/run asks"]
 async fn a_target_that_is_gone_is_told_of() {
-    let Some(promtool) = &*PROMTOOL else { return };
+    let Some(promtool) = promtool() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let served = serve_alone(folder.path()).await;
     let (api, (target, url)) = (served.api(), listening());
@@ -89,7 +89,7 @@ async fn a_target_that_is_gone_is_told_of() {
 #[tokio::test]
 #[ignore = "ten minutes of the clock: .ci/run asks"]
 async fn a_store_that_does_not_answer_is_told_of() {
-    let Some(promtool) = &*PROMTOOL else { return };
+    let Some(promtool) = promtool() else { return };
     let Some(aws) = Ministack::start(Authorization::Off) else { return };
     let (endpoint, hangs) = driven();
     let served = serve_over_tables(&endpoint, &aws).await;

@@ -9,29 +9,29 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use minutehand_python::prerequisite::{is_there, not_run};
+use minutehand_python::prerequisite::{fetched, is_there, not_run, succeeded};
 use minutehand_python::workspace::{locked, root, target};
 use regex::Regex;
 
-/// To fetch the rules' checker: a mirror may be away for a moment.
-const TRIES: usize = 3;
-
-/// The rules' checker; nothing where it is not to be had.
-pub static PROMTOOL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+/// The rules' checker, or why it is not to be had.
+static PROMTOOL: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     if is_there("promtool") {
-        return Some("promtool".into());
+        return Ok("promtool".into());
     }
     let folder = target().join("promtool");
-    let promtool = folder.join("usr/bin/promtool");
-    if !is_unpacked(&folder, &promtool) {
-        not_run(
-            "promtool was not found, and Debian's package `prometheus` cannot be fetched",
-            "the tests of Prometheus' rules",
-        );
-        return None;
-    }
-    Some(promtool)
+    unpacked(&folder).map(|()| folder.join(PROGRAM))
 });
+/// Where Debian's package has it.
+const PROGRAM: &str = "usr/bin/promtool";
+
+/// The rules' checker; nothing where it is not to be had.
+pub fn promtool() -> Option<&'static Path> {
+    let tell = |why: &String| {
+        let missing = format!("promtool was not found, and Debian's package `prometheus` cannot be fetched: {why}");
+        not_run(&missing, "the tests of Prometheus' rules");
+    };
+    PROMTOOL.as_deref().inspect_err(|why| tell(why)).ok()
+}
 
 /// What was scraped of a process, one scrape behind the other.
 #[derive(Clone, Debug)]
@@ -128,13 +128,13 @@ fn with_instance(series: &str) -> String {
 }
 
 /// One process fetches it while the others wait; its folder is there when all of it is.
-fn is_unpacked(folder: &Path, promtool: &Path) -> bool {
+fn unpacked(folder: &Path) -> Result<(), String> {
     let _turn = locked(&folder.with_extension("lock"));
-    promtool.exists() || (0..TRIES).any(|_| fetched(folder))
+    if folder.join(PROGRAM).exists() { Ok(()) } else { fetched(|| unpacked_anew(folder)) }
 }
 
 /// Unpacked beside its place, and then moved there.
-fn fetched(folder: &Path) -> bool {
+fn unpacked_anew(folder: &Path) -> Result<(), String> {
     let new = folder.with_extension("new");
     for left in [folder, new.as_path()] {
         if left.exists() {
@@ -142,29 +142,17 @@ fn fetched(folder: &Path) -> bool {
         }
     }
     fs::create_dir_all(&new).expect("a folder under target/");
-    let is_unpacked = package_in(&new).is_some_and(|package| {
-        let mut unpack = Command::new("dpkg");
-        succeeded(unpack.arg("-x").arg(package).arg(&new))
-    });
-    is_unpacked && fs::rename(new, folder).is_ok()
+    let package = package_in(&new)?;
+    succeeded(Command::new("dpkg").arg("-x").arg(package).arg(&new))?;
+    fs::rename(new, folder).map_err(|why| why.to_string())
 }
 
 /// Debian's package, downloaded into this folder.
-fn package_in(folder: &Path) -> Option<PathBuf> {
-    let download = || succeeded(apt_get().args(["download", "prometheus"]).current_dir(folder));
+fn package_in(folder: &Path) -> Result<PathBuf, String> {
+    let download = || succeeded(Command::new("apt-get").args(["download", "prometheus"]).current_dir(folder));
     // The lists of a fresh machine are empty.
-    let is_downloaded = download() || (succeeded(apt_get().arg("update")) && download());
-    let files = fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|entry| entry.path());
-    let package = files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "deb"));
-    package.filter(|_| is_downloaded)
-}
-
-fn apt_get() -> Command {
-    let mut apt_get = Command::new("apt-get");
-    apt_get.args(["-o", "Acquire::Retries=3"]);
-    apt_get
-}
-
-fn succeeded(command: &mut Command) -> bool {
-    command.output().is_ok_and(|output| output.status.success())
+    download().or_else(|_| succeeded(Command::new("apt-get").arg("update")).and_then(|_| download()))?;
+    let mut files = fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|entry| entry.path());
+    let package = files.find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+    package.ok_or_else(|| "it was downloaded, and is not there".to_owned())
 }

@@ -17,9 +17,9 @@ use std::sync::LazyLock;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::ErrorCode;
 use minutehand_io::metrics::{ALL, Kind, Metric};
-use minutehand_python::prerequisite::{is_there, not_run, run, say};
+use minutehand_python::prerequisite::{fetched, is_there, not_run, run, say, succeeded};
 use minutehand_python::workspace::{locked, root, target};
-use minutehand_tests::alarms::PROMTOOL;
+use minutehand_tests::alarms::promtool;
 use regex::Regex;
 use serde_json::Value;
 
@@ -82,12 +82,8 @@ const MEASURED_BY: [(&[&str], &[&str]); 7] = [
     (&["store_throttles_total", "store_units_total", "telemetry_dropped_total"], &FUNCTIONS),
 ];
 
-/// The app of CDK beside its packages, tested; nothing where there is no Node.
-static APP: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
-    if !is_there("npm") || !is_there("node") {
-        not_run("Node 20 with npm was not found", "the tests of CDK's alarms");
-        return None;
-    }
+/// The app of CDK beside its packages, tested.
+fn app() -> Result<PathBuf, String> {
     let (from, app) = (root().join("infra"), target().join("cdk"));
     let _turn = locked(&app.join(".lock"));
     for part in ["bin", "lib", "test"] {
@@ -101,13 +97,13 @@ static APP: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let wanted = fs::read(app.join("package-lock.json")).expect("the list of packages");
     if installed.as_ref() != Some(&wanted) {
         say("Installing infra/package-lock.json into target/cdk (once)");
-        run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&app));
+        fetched(|| succeeded(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&app)))?;
         fs::write(app.join("node_modules/installed.json"), wanted).expect("the packages' folder can be written");
     }
     let template = root().join("template.yaml");
-    run(Command::new("npm").arg("test").env("MINUTEHAND_TEMPLATE", template).current_dir(&app));
-    Some(app)
-});
+    succeeded(Command::new("npm").arg("test").env("MINUTEHAND_TEMPLATE", template).current_dir(&app))?;
+    Ok(app)
+}
 
 /// Those that are gone from the checkout go here, too.
 fn copy_sources(from: &Path, to: &Path) {
@@ -166,9 +162,18 @@ fn runbooks() -> BTreeSet<String> {
 }
 
 /// What the app makes of the outputs of a stack, once for all who look at it: it is made in one folder. Nothing where there is no Node.
-static SYNTHESIZED: LazyLock<Option<Value>> = LazyLock::new(|| APP.as_deref().map(synthesized));
+static SYNTHESIZED: LazyLock<Option<Result<Value, String>>> =
+    LazyLock::new(|| (is_there("npm") && is_there("node")).then(|| app().and_then(|app| made_by(&app))));
 
-fn synthesized(app: &Path) -> Value {
+/// Each test that looks at it says why it could not be made.
+fn synthesized() -> Option<&'static Value> {
+    if SYNTHESIZED.is_none() {
+        not_run("Node 20 with npm was not found", "the tests of CDK's alarms");
+    }
+    SYNTHESIZED.as_ref().map(|made| made.as_ref().unwrap_or_else(|why| panic!("{why}")))
+}
+
+fn made_by(app: &Path) -> Result<Value, String> {
     let template = text("template.yaml");
     let (_, outputs) = template.split_once("\nOutputs:\n").expect("outputs");
     let named = |key: String| serde_json::json!({"OutputKey": key, "OutputValue": format!("https://sqs.test/1/{key}")});
@@ -184,9 +189,9 @@ fn synthesized(app: &Path) -> Value {
         .env("CDK_CONTEXT_JSON", context)
         .env("CDK_OUTDIR", &made)
         .current_dir(app);
-    run(&mut synthesize);
+    succeeded(&mut synthesize)?;
     let made = fs::read(made.join("prod-observed.template.json")).expect("a template");
-    serde_json::from_slice(&made).expect("JSON")
+    Ok(serde_json::from_slice(&made).expect("JSON"))
 }
 
 fn alarms_of(template: &Value) -> BTreeSet<String> {
@@ -211,7 +216,7 @@ fn each_alarm_has_one_runbook_and_each_runbook_an_alarm() {
     for name in OF_THE_TEMPLATE {
         assert!(template.contains(&format!("\n  {name}Alarm:\n")), "{name}");
     }
-    let Some(made) = &*SYNTHESIZED else { return };
+    let Some(made) = synthesized() else { return };
     let alarms = alarms_of(made);
     let elsewhere = [&OF_THE_TEMPLATE[..], &OF_PROMETHEUS_ALONE].concat();
     assert_eq!(alarms, without(&runbooks, &elsewhere), "alarms of CloudWatch and sections of docs/operations.md");
@@ -426,7 +431,7 @@ fn is_of(name: &str, metric: &str) -> bool {
 /// As the functions write them: without `minutehand_`, the first word behind a dot. Those of AWS, and of the template's filters, begin with a capital, or with a digit.
 #[test]
 fn what_cloudwatch_is_asked_for_is_written_by_functions() {
-    let Some(made) = &*SYNTHESIZED else { return };
+    let Some(made) = synthesized() else { return };
     let (mut asked, drawn) = (BTreeSet::new(), drawn(&made.to_string().replace("\\\"", "\"")));
     add_asked(made, &mut asked);
     assert!(asked.len() > 50 && drawn.len() > 10, "{} in alarms, {} drawn", asked.len(), drawn.len());
@@ -466,7 +471,7 @@ fn each_function_measures_under_its_own_word_and_the_executor_alone_by_priority(
 
 #[test]
 fn each_rule_fires_and_clears_and_none_fires_where_nothing_is_wrong() {
-    let Some(promtool) = &*PROMTOOL else { return };
+    let Some(promtool) = promtool() else { return };
     let rules = root().join("infra/prometheus");
     run(Command::new(promtool).args(["check", "rules", "alerts.yaml"]).current_dir(&rules));
     let said = run(Command::new(promtool).args(["test", "rules", "alerts_test.yaml"]).current_dir(&rules));

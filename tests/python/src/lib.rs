@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use self::prerequisite::{not_run, run, say};
+use self::prerequisite::{fetched, not_run, run, say, succeeded};
 
 /// The Python that can install `requirements.txt`: 3.11, with the modules that some distributions split off.
 const SUITABLE: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
@@ -80,9 +80,12 @@ impl Requirements {
             pip.args(["-m", "pip"]);
             pip
         };
-        run(pip()
-            .args(["install", "--quiet", "--no-deps", "--disable-pip-version-check", "--requirement"])
-            .arg(requirements));
+        let install = || {
+            let mut install = pip();
+            install.args(["install", "--quiet", "--no-deps", "--disable-pip-version-check", "--requirement"]);
+            succeeded(install.arg(&requirements))
+        };
+        fetched(install).unwrap_or_else(|why| panic!("{why}"));
         run(pip().args(["check", "--disable-pip-version-check"]));
     }
 }

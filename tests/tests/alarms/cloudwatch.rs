@@ -14,8 +14,8 @@ use minutehand_simulation::setting::Setting;
 use minutehand_simulation::stage::{Stage, Wish};
 use minutehand_tests::cloudwatch::CloudWatch;
 
-use super::SYNTHESIZED;
 use super::faults::{END, FAULT, MINUTE, making_up_for_all, store_away, work_but_in_the_fault};
+use super::synthesized;
 
 const FUNCTIONS: [&str; 3] = ["api", "executor", "sweeper"];
 /// In minutes: until then an alarm looks at a time before there was anything.
@@ -40,7 +40,7 @@ impl Functions {
     }
 
     fn as_wished(setting: Setting, wish: Wish) -> Option<Self> {
-        let (heard, priority) = (CloudWatch::of(SYNTHESIZED.as_ref()?), wish.priority);
+        let (heard, priority) = (CloudWatch::of(synthesized()?), wish.priority);
         let stage = Stage::on(setting, wish, []);
         let documents = FUNCTIONS.map(|function| Arc::new(Document::new("Minutehand/prod".to_owned(), function)));
         let sinks = documents.clone();

@@ -17,7 +17,7 @@ use minutehand_io::metrics::series::Series;
 use minutehand_simulation::setting::Setting;
 use minutehand_simulation::stage::{Stage, Wish, moment};
 use minutehand_simulation::throttle::{Resource, Throttle};
-use minutehand_tests::alarms::{PROMTOOL, Scraped};
+use minutehand_tests::alarms::{Scraped, promtool};
 use prometheus::{Registry, TextEncoder};
 
 pub(super) const MINUTE: i64 = 60;
@@ -105,7 +105,7 @@ fn rang(promtool: &Path, name: &str, scraped: &Scraped, minutes: Range<i64>) -> 
 
 /// The fault is met, what is to ring rings, and nothing rings before it, nor an hour and a half after it.
 fn rings(name: &str, scraped: &Scraped, expected: &[&str]) {
-    let Some(promtool) = &*PROMTOOL else { return };
+    let Some(promtool) = promtool() else { return };
     let rang = |minutes| rang(promtool, name, scraped, minutes);
     assert_eq!(rang(0..FAULT.start - 1), BTreeSet::new(), "{name}: all is well");
     assert_eq!(rang(FAULT.start..END), expected.iter().map(|name| (*name).to_owned()).collect(), "{name}");
@@ -114,7 +114,7 @@ fn rings(name: &str, scraped: &Scraped, expected: &[&str]) {
 
 /// A page that rings once all is over wakes nobody in time.
 fn rings_meanwhile(name: &str, scraped: &Scraped, page: &str) {
-    let Some(promtool) = &*PROMTOOL else { return };
+    let Some(promtool) = promtool() else { return };
     let rang = rang(promtool, name, scraped, FAULT.start..FAULT.end - 1);
     assert!(rang.contains(page), "{name}: of {page} nobody is told before it is over, but of {rang:?}");
 }
