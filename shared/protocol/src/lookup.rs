@@ -52,7 +52,7 @@ pub async fn owner_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<RunOwner>
 
 /// Whether the backfill that made it was cancelled, and nothing of it is to begin any more. Read after the run, as its job is: who
 /// cancels a backfill need not find each of its runs.
-async fn is_withdrawn<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
+pub(crate) async fn is_withdrawn<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     let (Origin::Backfill, Some(made)) = (run.key.origin, run.made) else { return Ok(false) };
     let seen = ports.store().get::<OperationHead>(&run.tenant, made.by).await?;
     Ok(seen.and_then(|seen| seen.item.operation()).is_some_and(|operation| !operation.wants_its_runs()))

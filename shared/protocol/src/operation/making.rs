@@ -29,8 +29,9 @@ use minutehand_io::{Fault, Ports};
 use super::AT_ONCE;
 use crate::born::{born, on_record_since, quota_bound};
 use crate::chain::followed::Followed;
-use crate::chain::passing_over::{ensure_successor, skip};
+use crate::chain::passing_over::ensure_successor;
 use crate::chain::standing::{Asked, Standing, standing};
+use crate::lookup::is_withdrawn;
 use crate::run::cancel::{Cancelled, cancel_with};
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
@@ -57,20 +58,29 @@ pub(super) async fn make<D: Ports>(
         }
     };
     for key in keys(job.id, at) {
-        match ports.store().get::<Run>(&operation.tenant, key).await?.map(|seen| seen.item) {
-            Some(run) if operation.has_made(&run) => return Ok(Acted::Done),
-            Some(run) if never_begins(&run) => continue,
-            Some(_) => return Ok(Acted::Already),
-            None => {}
+        let there = match ports.store().get::<Run>(&operation.tenant, key).await? {
+            Some(seen) => seen.item,
+            None => match put(ports, operation, backfill, job, (key, until)).await? {
+                Ok(()) => return Ok(Acted::Done),
+                Err(there) => there,
+            },
+        };
+        if operation.has_made(&there) {
+            return Ok(Acted::Done);
         }
-        match put(ports, operation, backfill, job, (key, until)).await? {
-            Ok(()) => return Ok(Acted::Done),
-            Err(there) if operation.has_made(&there) => return Ok(Acted::Done),
-            Err(there) if never_begins(&there) => {}
-            Err(_) => return Ok(Acted::Already),
+        if !is_given_up(ports, operation, there).await? {
+            return Ok(Acted::Already);
         }
     }
     Ok(Acted::Refused("it was made up for and cancelled too often".to_owned()))
+}
+
+/// Whether a run that another backfill has made never begins: it was cancelled, or its backfill was, which has not come to it yet, and it is now.
+async fn is_given_up<D: Ports>(ports: &D, operation: &Operation, run: Run) -> Result<bool, Fault> {
+    if never_begins(&run) {
+        return Ok(true);
+    }
+    Ok(waits(&run) && is_withdrawn(ports, &run).await? && was_withdrawn(ports, operation, run).await?)
 }
 
 /// Whether the schedule can start an occurrence no more.
@@ -116,12 +126,12 @@ async fn close<D: Ports>(
             ensure_successor(ports, &job, at, followed).await?;
             let rest = rest_of(coverage.covered);
             beyond = rest.until.since(at);
-            skip(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest)).await?
+            put_closing(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest)).await?
         }
         // Before it was made nobody can have been hinted of it, and since then all that was made up for is on record.
         Standing::NotAdmitted(_) if at < job.created_at && job.created_at >= on_record_since(ports, job).await? => true,
         _ if at < on_record_since(ports, job).await? => return Ok(Closed::Forgotten),
-        Standing::NotAdmitted(why) => skip(ports, job.run(key), "scheduled", why.into(), None).await?,
+        Standing::NotAdmitted(why) => put_closing(ports, job.run(key), "scheduled", why.into(), None).await?,
         Standing::Unborn(_) | Standing::NoJob | Standing::NoRecord => return Ok(Closed::NotYet),
     };
     if !closed {
@@ -129,6 +139,20 @@ async fn close<D: Ports>(
     }
     let kept = quota_bound(ports, &job.run(key)).await.kept.reaching(beyond).at_least_until(found_out_of_before(job));
     Ok(Closed::Until(kept.from(ports.clock().now())))
+}
+
+/// Puts the record that an occurrence did not fire, where there is none. It is no end that is told of or followed: that of an outage has been, and that of
+/// the run which is made now will be.
+async fn put_closing<D: Ports>(
+    ports: &D,
+    run: Run,
+    from: &'static str,
+    why: Skip,
+    span: Option<SkippedSpan>,
+) -> Result<bool, Fault> {
+    let now = ports.clock().now();
+    let record = Run { followers: vec![], callbacks: vec![], ..run }.skipped(why, span, now);
+    Ok(born(ports, &record, from, now).await?.is_written())
 }
 
 /// What the record that spoke for this one speaks for behind it: it is looked for a few records back, and those of a backfill lie between.

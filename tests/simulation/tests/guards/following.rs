@@ -1,5 +1,7 @@
 //! Jobs that run behind others: whatever happens to whoever ends a run, each end is followed once.
 
+use std::collections::BTreeSet;
+
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::follow::NotToFollow;
 use minutehand_domain::job::Change;
@@ -430,6 +432,23 @@ fn what_was_missed_is_an_end_too() {
 
     assert_eq!((front.state(60), follower.states()), ("skipped: missed".to_owned(), vec!["succeeded".to_owned()]));
     judged(&front, &follower, "finished");
+}
+
+/// An outage of an hour was one end. Some of what it took is made up for: those runs are ends, and what a backfill puts on record on its way is none.
+///
+/// Removed (`backfill-closes-and-tells-nobody`): such a record is settled as one of the schedule's own. Each occurrence was followed twice.
+#[test]
+fn what_a_backfill_closes_is_no_end() {
+    let (front, follower) = two(On::Finished, Wish { catch_up: CatchUp::None, ..Wish::every(60, 0) }, []);
+    front.lose_hints(0..HOUR);
+    front.sweep_each_minute(HOUR..2 * HOUR);
+    front.backfill(HOUR + QUARTER, "asker", 600..1200);
+
+    front.play_to(2 * HOUR);
+
+    let of_the_span = follower.followed().into_iter().filter(|instant| (600..1200).contains(instant));
+    assert_eq!(BTreeSet::from_iter(of_the_span.clone()).len(), 10);
+    assert_eq!(of_the_span.count(), 10);
 }
 
 /// A repair finds an end that nobody settles any more.

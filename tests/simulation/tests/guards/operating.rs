@@ -183,6 +183,26 @@ fn a_run_whose_backfill_was_cancelled_is_not_begun() {
     assert_eq!(stage.operations()[0].state, State::Cancelled);
 }
 
+/// Rule **one key**: a backfill is asked for while another of the same span is being cancelled, and nobody has come to what that one has made.
+///
+/// Removed (`backfill-given-up`): a run of the other is taken for one that may begin. It was withdrawn, and the second had counted it as there.
+#[test]
+fn what_a_backfill_that_is_being_cancelled_has_made_is_made_anew() {
+    let stage = Stage::new(each_minute(), [dies_after("boss", "put_operation")]);
+    stage.create(0, "creator");
+    stage.lose_hints(0..100);
+    stage.backfill(10, "asker", -60..0);
+    stage.order(20, "boss", Order::Cancel);
+    stage.backfill(25, "other", -60..0);
+    stage.sweep_each_minute(120..HOUR);
+    stage.play_to(HOUR);
+
+    assert!(stage.begun().contains(&-60), "{:?}", stage.begun());
+    let [second, first] = stage.operations().try_into().expect("two");
+    assert_eq!((first.state, first.progress.withdrawn), (State::Cancelled, 1));
+    assert_eq!((second.state, second.progress.done, second.progress.already), (State::Done, 1, 0));
+}
+
 /// A sweep leaves a look twenty seconds: who cancels a backfill of eight runs waits five seconds for each of them.
 ///
 /// Removed (`withdraws-side-by-side`): one is cancelled behind the other. That took forty seconds.
