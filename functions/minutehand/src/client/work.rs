@@ -6,6 +6,7 @@ mod filled;
 mod guard;
 mod output;
 mod running;
+mod shell;
 
 use std::path::PathBuf;
 use std::time::Duration;

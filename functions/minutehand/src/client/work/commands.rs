@@ -12,6 +12,9 @@ use rustix::process::geteuid;
 use serde::Deserialize;
 
 use super::filled::Template;
+use super::shell;
+
+const NO_PROGRAM: &str = "`run` names no program";
 
 /// What a command has after SIGTERM where nothing is said.
 const KILL_GRACE_SECONDS: u64 = 10;
@@ -135,32 +138,33 @@ impl IntoIterator for Commands {
 
 impl WrittenCommand {
     fn checked(self) -> Result<Command, String> {
-        let mut words = self.run.into_iter();
-        let program = words.next().filter(|program| !program.is_empty()).ok_or("`run` names no program")?;
+        let (program, words) = self.run.split_first().ok_or(NO_PROGRAM)?;
+        if program.is_empty() {
+            return Err(NO_PROGRAM.to_owned());
+        }
         if program.contains(['{', '}']) {
             return Err("the program itself is no parameter".to_owned());
         }
         // What follows a lone `--` is an option to nobody.
         let mut may_be_options = true;
         let mut arguments = Vec::new();
-        let (mut is_shell, mut is_script) = (is_shell_name(&program), false);
         for word in words {
-            let argument = Template::parse(&word, may_be_options)?;
-            if is_script && argument.has_parameters() {
+            arguments.push(Template::parse(word, may_be_options)?);
+            may_be_options &= word != "--";
+        }
+        for place in shell::own_words(&self.run) {
+            if arguments[place - 1].has_parameters() {
+                let word = &self.run[place];
                 return Err(format!(
-                    "`{word}` is a script: give it the parameter as an argument, and read that as \"$1\""
+                    "`{word}` is a script, or an option of a shell: give it the parameter as an argument, and read that as \"$1\""
                 ));
             }
-            is_script = is_shell && word.starts_with('-') && word.ends_with('c');
-            is_shell |= is_shell_name(&word);
-            may_be_options &= word != "--";
-            arguments.push(argument);
         }
         if let Some(name) = self.pass_env.iter().chain(self.env.keys()).find(|name| !is_variable(name)) {
             return Err(format!("`{name}` is no variable that it can be given"));
         }
         Ok(Command {
-            program,
+            program: program.clone(),
             arguments,
             user: self.user.as_deref().map(account).transpose()?,
             directory: self.directory,
@@ -233,12 +237,6 @@ fn account(name: &str) -> Result<Account, String> {
     Ok(Account { name: name.to_owned(), uid, gid, home: user.dir })
 }
 
-/// Also behind `env`.
-fn is_shell_name(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
-    ["sh", "ash", "bash", "dash", "ksh", "zsh", "fish"].contains(&name)
-}
-
 /// The worker's own key is none of its commands' business, and what describes the run is not the file's.
 fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0']) && !name.starts_with("MINUTEHAND_")
@@ -286,6 +284,7 @@ mod tests {
             ("[command.a]\nrun = [\"x\", \"{ echo; }\"]", "whose name is none"),
             ("[command.a]\nrun = [\"/bin/sh\", \"-c\", \"echo {a}\"]", "is a script"),
             ("[command.a]\nrun = [\"env\", \"bash\", \"-lc\", \"echo {a}\"]", "is a script"),
+            ("[command.a]\nrun = [\"sh\", \"-ce\", \"echo {a}\"]", "`echo {a}` is a script"),
             ("[command.a]\nrun = \"x y\"", "run"),
             ("[command.a]\nrun = [\"x\"]\nshell = true", "shell"),
             ("[command.\"a b\"]\nrun = [\"x\"]", "no name of a handler"),
