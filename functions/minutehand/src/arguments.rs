@@ -352,6 +352,8 @@ fn names_two_places(matches: &ArgMatches) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn parsed(words: &[&str]) -> Result<Chosen, clap::Error> {
@@ -482,6 +484,33 @@ mod tests {
             assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
         }
         assert!(lines.len() > 70, "only {} were found", lines.len());
+    }
+
+    /// What has no flag is said in a file, and a reader takes that for what no page names.
+    #[test]
+    fn every_flag_of_a_command_stands_in_a_page() {
+        fn flags(command: &clap::Command) -> BTreeSet<String> {
+            let own = command.get_arguments().filter(|argument| !argument.is_hide_set());
+            let own = own.filter_map(|argument| Some(format!("--{}", argument.get_long()?)));
+            own.chain(command.get_subcommands().flat_map(flags)).collect()
+        }
+        let pages = [
+            include_str!("../../../README.md"),
+            include_str!("../../../docs/cli.md"),
+            include_str!("../../../docs/operations.md"),
+            include_str!("../../../docs/policies.md"),
+            include_str!("../../../docs/workers.md"),
+            include_str!("../../../docs/workflows.md"),
+            include_str!("../../../docs/targets.md"),
+            include_str!("../../../docs/api.md"),
+        ]
+        .concat();
+        let said: BTreeSet<_> = pages.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
+
+        let missing: Vec<_> =
+            flags(&Arguments::command()).into_iter().filter(|flag| !said.contains(flag.as_str())).collect();
+
+        assert_eq!(missing, Vec::<String>::new());
     }
 
     /// Somebody types them at three in the morning: so each is whole, and names what is to be filled in as a variable of the shell.

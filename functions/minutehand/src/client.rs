@@ -134,7 +134,7 @@ Examples:
   minutehand backfill job_06gzmvcpq5xc3xgyx14fxfeyh0 --from 2030-01-01T00:00:00Z --to 2030-02-01T00:00:00Z --wait
   minutehand operations cancel op_06gzmvcpq5xc3xgyx14fxfeyh0")]
     Backfill(backfill::Ask),
-    /// Pause, resume or cancel many jobs, cancel or retry many runs
+    /// Pause, resume or cancel many jobs; cancel, retry or dismiss many runs
     #[command(after_help = EXIT_CODES)]
     Bulk(Group<Bulk>),
     /// Show, pause, resume and cancel what is done to many at once, backfills among them

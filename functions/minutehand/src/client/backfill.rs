@@ -40,7 +40,7 @@ pub(crate) struct Ask {
     /// Count what would be made, show the first, and make nothing
     #[arg(long, conflicts_with_all = ["wait", "idempotency_key"])]
     dry_run: bool,
-    /// Asked again with the same key, the same backfill is answered instead of a second one
+    /// Asked again with the same key, the same backfill is answered instead of a second one; --from and --to are then instants
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     /// Wait until all its runs are made, and exit with 5 if some could not be; they may go on
@@ -53,7 +53,7 @@ pub(crate) struct Ask {
 impl Ask {
     pub(crate) async fn execute(self) -> Result<(), Failure> {
         let session = Session::open(&self.connection)?;
-        let answer = session.send(&self.call(now())).await?;
+        let answer = session.send(&self.call(now())?).await?;
         let backfill = answer.read()?;
         let Some(operation) = backfill.backfill_id.as_ref().filter(|_| self.wait) else {
             return session.show(&answer, view);
@@ -66,17 +66,24 @@ impl Ask {
         ended
     }
 
-    fn call(&self, now: Moment) -> Call<BackfillView> {
+    fn call(&self, now: Moment) -> Result<Call<BackfillView>, Failure> {
+        let (from, to) = (self.from.seen_from(now), self.to.map_or(now, |to| to.seen_from(now)));
+        let is_the_same_again = self.from.is_an_instant() && self.to.is_some_and(Since::is_an_instant);
+        if self.idempotency_key.is_some() && !is_the_same_again {
+            return Err(Failure::Usage(format!(
+                "with --idempotency-key, say instants, which are the same when it is asked again: --from {from} --to {to}"
+            )));
+        }
         let request = BackfillRequest {
-            from: Instant(self.from.seen_from(now)),
-            to: Instant(self.to.map_or(now, |to| to.seen_from(now))),
+            from: Instant(from),
+            to: Instant(to),
             max_runs: self.max_runs,
             priority: self.priority,
             note: self.note.clone(),
             dry_run: self.dry_run,
             idempotency_key: None,
         };
-        calls::backfill_job(&self.job, &request).once(self.idempotency_key.as_deref())
+        Ok(calls::backfill_job(&self.job, &request).once(self.idempotency_key.as_deref()))
     }
 }
 
@@ -134,7 +141,7 @@ mod tests {
 
     fn sent(words: &[&str]) -> Result<(String, String), clap::Error> {
         let line = Line::try_parse_from([&["minutehand"], words].concat())?;
-        let call = line.ask.call(Moment::from_secs(86_400));
+        let call = line.ask.call(Moment::from_secs(86_400)).expect("words that may be sent");
         let url = call.url(&Url::parse("http://h").unwrap());
         Ok((url.as_str()[8..].to_owned(), call.body().unwrap_or_default().to_owned()))
     }
@@ -181,5 +188,25 @@ mod tests {
         {
             assert!(sent(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    /// What is said as so long ago was another request when it was sent again, and its key was taken.
+    #[test]
+    fn what_may_be_asked_again_names_instants() {
+        let refused = |span: &[&str]| {
+            let words = [&["minutehand", "job_1", "--idempotency-key=k"], span].concat();
+            match Line::parse_from(words).ask.call(Moment::from_secs(86_400)) {
+                Ok(_) => None,
+                Err(Failure::Usage(why)) => Some(why),
+                Err(other) => panic!("{other:?}"),
+            }
+        };
+        let instants = "--from 1970-01-01T22:00:00.000Z --to 1970-01-02T00:00:00.000Z";
+
+        for span in [&["--from=2h"][..], &["--from=1970-01-01T22:00:00Z"], &["--from=2h", "--to=1970-01-02T00:00:00Z"]]
+        {
+            assert!(refused(span).is_some_and(|why| why.ends_with(instants)), "{span:?}");
+        }
+        assert_eq!(refused(&["--from=1970-01-01T22:00:00Z", "--to=1970-01-02T00:00:00Z"]), None);
     }
 }

@@ -52,7 +52,7 @@ Examples:
     /// Dismiss dead letters: they are not to be tried again
     #[command(after_help = "\
 Examples:
-  minutehand bulk dismiss-runs --tag etl --to 7d --note 'too old to matter'")]
+  minutehand bulk dismiss-runs --tag etl --from 30d --to 7d --note 'too old to matter'")]
     DismissRuns(OfRuns),
 }
 
@@ -117,7 +117,7 @@ struct Manner {
     /// Count what it would be done to, show some of it, and do nothing
     #[arg(long, conflicts_with_all = ["wait", "idempotency_key"])]
     dry_run: bool,
-    /// Asked again with the same key, the same operation is answered instead of a second one
+    /// Asked again with the same key, the same operation is answered instead of a second one; --from and --to are then instants
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     /// Wait until it is done, and exit with 5 if something could not be
@@ -127,7 +127,7 @@ struct Manner {
 
 impl Bulk {
     pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
-        let (call, wait) = self.call(now());
+        let (call, wait) = self.call(now())?;
         let answer = session.send(&call).await?;
         match answer.read()? {
             OperationAnswerView::Begun(operation) if wait => until_over(session, &operation.operation_id).await,
@@ -140,7 +140,10 @@ impl Bulk {
         }
     }
 
-    fn call(&self, now: Moment) -> (Call<OperationAnswerView>, bool) {
+    fn call(&self, now: Moment) -> Result<(Call<OperationAnswerView>, bool), Failure> {
+        if let Self::CancelRuns(of) | Self::RetryRuns(of) | Self::DismissRuns(of) = self {
+            of.is_the_same_again(now)?;
+        }
         let (act, (jobs, runs), manner) = match self {
             Self::PauseJobs(of) => (ActWord::Pause, (Some(of.filter()), None), &of.manner),
             Self::ResumeJobs(of) => (ActWord::Resume, (Some(of.filter()), None), &of.manner),
@@ -151,7 +154,7 @@ impl Bulk {
         };
         let (note, dry_run) = (manner.note.clone(), manner.dry_run);
         let request = OperationRequest { act, jobs, runs, note, dry_run, idempotency_key: None };
-        (calls::start_operation(&request).once(manner.idempotency_key.as_deref()), manner.wait)
+        Ok((calls::start_operation(&request).once(manner.idempotency_key.as_deref()), manner.wait))
     }
 }
 
@@ -168,6 +171,19 @@ impl OfJobs {
 }
 
 impl OfRuns {
+    /// Refuses an end that is another instant when it is asked again, where a key says that it may be.
+    fn is_the_same_again(&self, now: Moment) -> Result<(), Failure> {
+        let ends = [("--from", self.from), ("--to", self.to)];
+        let moved = ends.into_iter().find_map(|(end, said)| Some((end, said.filter(|said| !said.is_an_instant())?)));
+        match moved.filter(|_| self.manner.idempotency_key.is_some()) {
+            None => Ok(()),
+            Some((end, said)) => Err(Failure::Usage(format!(
+                "with --idempotency-key, say an instant, which is the same when it is asked again: {end} {}",
+                said.seen_from(now)
+            ))),
+        }
+    }
+
     fn filter(&self, now: Moment) -> RunsFilter {
         let instant = |since: Since| Instant(since.seen_from(now));
         RunsFilter {
@@ -212,7 +228,8 @@ mod tests {
 
     fn sent(words: &[&str]) -> Result<String, clap::Error> {
         let line = Line::try_parse_from([&["minutehand"], words].concat())?;
-        Ok(line.bulk.call(Moment::from_secs(86_400)).0.body().unwrap_or_default().to_owned())
+        let (call, _wait) = line.bulk.call(Moment::from_secs(86_400)).expect("words that may be sent");
+        Ok(call.body().unwrap_or_default().to_owned())
     }
 
     #[test]
@@ -229,6 +246,25 @@ mod tests {
             (&["retry-runs", "--from=1h"], r#"{"act":"retry","runs":{"from":"1970-01-01T23:00:00.000Z"}}"#),
         ] {
             assert_eq!(sent(words).unwrap(), body, "{words:?}");
+        }
+    }
+
+    /// What is said as so long ago was another request when it was sent again, and its key was taken.
+    #[test]
+    fn what_may_be_asked_again_names_instants() {
+        let call = |words: &[&str]| {
+            let line = Line::parse_from([&["minutehand"], words, &["--idempotency-key=k"]].concat());
+            line.bulk.call(Moment::from_secs(86_400))
+        };
+
+        let refused = call(&["retry-runs", "--tag=t", "--from=1970-01-01T00:00:00Z", "--to=2h"]);
+        assert!(matches!(refused, Err(Failure::Usage(why)) if why.ends_with("--to 1970-01-01T22:00:00.000Z")));
+        for words in [
+            &["retry-runs", "--from=1970-01-01T00:00:00Z"][..],
+            &["cancel-runs", "--every"],
+            &["pause-jobs", "--every"],
+        ] {
+            assert!(call(words).is_ok(), "{words:?}");
         }
     }
 

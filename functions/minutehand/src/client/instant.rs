@@ -36,6 +36,11 @@ impl FromStr for Since {
 }
 
 impl Since {
+    /// Whether it is the same instant whenever it is said.
+    pub(crate) fn is_an_instant(self) -> bool {
+        matches!(self, Self::At(_))
+    }
+
     pub(crate) fn seen_from(self, now: Moment) -> Moment {
         match self {
             Self::At(at) => at,
