@@ -2,7 +2,7 @@
 //! bodies share a memory budget, so that many large ones cannot exhaust the process, and no tenant has all of it.
 //!
 //! The second step reads the whole text, so that parts the type skips (a payload) are JSON too: no key twice, no broken
-//! escape, at most 128 deep. Its refusal is 400. A type's refusal is 422 and points at the field.
+//! escape, at most 127 levels deep. Its refusal is 400. A type's refusal is 422 and points at the field.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -144,7 +144,7 @@ impl Naming<'_> {
     }
 }
 
-/// The same of a workflow's tasks, each with the place that names it.
+/// The same of a workflow, each with the place that names it.
 pub(crate) async fn they_must_be_there<D: Ports>(
     ports: &D,
     tenant: &Tenant,
@@ -154,9 +154,10 @@ pub(crate) async fn they_must_be_there<D: Ports>(
     if missing.is_empty() {
         return Ok(());
     }
-    let of = |at: &SecretAt| FieldError {
-        pointer: at.pointer.clone(),
-        detail: format!("there is no secret `{}`, which the task `{}` needs", at.name.as_str(), at.task),
+    let of = |at: &SecretAt| {
+        let needs = at.task.as_ref().map(|task| format!(", which the task `{task}` needs"));
+        let detail = format!("there is no secret `{}`{}", at.name.as_str(), needs.unwrap_or_default());
+        FieldError { pointer: at.pointer.clone(), detail }
     };
     let errors = places.iter().filter(|at| missing.contains(&at.name)).take(MISTAKES).map(of).collect();
     Err(none_of(&missing, errors))

@@ -157,8 +157,8 @@ pub struct CheckedWorkflow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretAt {
     pub pointer: String,
-    /// The key of the task whose call needs it.
-    pub task: String,
+    /// The key of the task whose call needs it; none of those who are told of a run.
+    pub task: Option<String>,
     pub name: SecretName,
 }
 
@@ -253,7 +253,7 @@ impl WorkflowRequest {
             // What is more nobody reads, and to find what was meant costs a look at all keys.
             errors.extend(bad.take(MISTAKES + 1).map(|bad| in_words(&bad, &said)));
         }
-        let told: Vec<SecretAt> = told_secrets(callback.as_ref(), &hooks);
+        let told = self.told_secrets();
         let settled = errors.settle(schedule.zip(definition));
         let (schedule, definition) = settled.map_err(RequestRefusal::shortened)?;
         Ok(CheckedWorkflow {
@@ -278,6 +278,15 @@ impl WorkflowRequest {
                 .collect(),
             secrets,
         })
+    }
+
+    /// The secrets that those need who are told of its runs.
+    fn told_secrets(&self) -> Vec<SecretAt> {
+        let after = self.hooks.as_ref().and_then(|hooks| hooks.after.as_ref());
+        let parts =
+            [("/callback", serde_json::to_value(&self.callback)), ("/hooks/after", serde_json::to_value(after))];
+        let named = parts.into_iter().flat_map(|(place, part)| named_at(&part.unwrap_or_default(), place.to_owned()));
+        named.map(|(pointer, name)| SecretAt { pointer, task: None, name }).collect()
     }
 
     fn is_small(&self) -> Result<(), RequestRefusal> {
@@ -356,17 +365,6 @@ fn listed(
     checked.into_iter().collect()
 }
 
-/// The secrets that those need who are told of its runs. They belong to no task.
-fn told_secrets(callback: Option<&Callback>, hooks: &Hooks) -> Vec<SecretAt> {
-    let told = callback.map(|callback| ("/callback", callback));
-    let told = told.into_iter().chain(hooks.after.as_ref().map(|after| ("/hooks/after", after)));
-    let named = |(at, callback): (&str, &Callback)| {
-        let secret = |name| SecretAt { pointer: format!("{at}/headers"), task: String::new(), name };
-        callback.target.secrets().into_iter().map(secret).collect::<Vec<_>>()
-    };
-    told.flat_map(named).collect()
-}
-
 /// Each `{"secret": "name"}` in the calls of these tasks.
 fn secrets_of(list: &str, tasks: &[TaskRequest]) -> Vec<SecretAt> {
     let mut places = Vec::new();
@@ -374,7 +372,7 @@ fn secrets_of(list: &str, tasks: &[TaskRequest]) -> Vec<SecretAt> {
         let parts = [("target", serde_json::to_value(&task.target)), ("payload", serde_json::to_value(&task.payload))];
         for (field, part) in parts {
             let named = named_at(&part.unwrap_or_default(), format!("{list}/{index}/{field}"));
-            let at = |(pointer, name)| SecretAt { pointer, task: task.key.clone(), name };
+            let at = |(pointer, name)| SecretAt { pointer, task: Some(task.key.clone()), name };
             places.extend(named.into_iter().map(at));
         }
     }

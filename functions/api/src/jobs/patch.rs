@@ -36,15 +36,12 @@ use crate::problem::{Kind, Problem};
 use crate::secrets::{Naming, must_be_there};
 use crate::workflows::its_workflow_must_be_there;
 
-/// Parts of a job with known fields; a payload and headers may have any.
-const STRUCTS: [&str; 15] = [
+/// Parts of a job with known fields, beside the kinds of targets; a payload and headers may have any.
+const STRUCTS: [&str; 12] = [
     "schedule",
     "after",
     "target",
-    "http",
-    "noop",
-    "workflow",
-    "worker",
+    "timeouts",
     "retry",
     "catch_up",
     "overlap",
@@ -203,7 +200,7 @@ fn with_its_nulls(merged: &RawValue, patch: &RawValue) -> Box<RawValue> {
     for (name, change) in changes.in_order() {
         match fields.get(name) {
             None if change.get() == "null" => fields.set(name, change.to_owned()),
-            Some(part) if STRUCTS.contains(&name) => {
+            Some(part) if has_known_fields(name) => {
                 let part = with_its_nulls(part, change);
                 fields.set(name, part);
             }
@@ -211,6 +208,10 @@ fn with_its_nulls(merged: &RawValue, patch: &RawValue) -> Box<RawValue> {
         }
     }
     to_raw_value(&fields).expect("JSON of JSON")
+}
+
+fn has_known_fields(name: &str) -> bool {
+    STRUCTS.contains(&name) || TARGET_KINDS.iter().any(|kind| kind.named == Some(name))
 }
 
 fn is_unchanged(one: &RawValue, other: &RawValue, field: &str) -> bool {

@@ -626,11 +626,22 @@ async fn a_secret_that_is_missing_is_named_with_its_place_and_its_task() {
     let mut tell = task("tell", &[]);
     tell["payload"] = json!({"keys": [{"secret": "slack"}]});
 
-    let refused = world.post("/v1/workflows", json!({"name": "x", "tasks": [call], "finally": [tell]})).await;
+    let told = json!({"url": "https://example.com", "headers": {"x-key": {"secret": "pager"}}});
+    let body = json!({"name": "x", "tasks": [call], "finally": [tell], "callback": told, "hooks": {"after": told}});
 
-    let places = refused.problem(422, "invalid");
-    assert_eq!(places, ["/tasks/0/target/http/headers/authorization", "/finally/0/payload/keys/0"]);
+    let refused = world.post("/v1/workflows", body).await;
+
+    assert_eq!(
+        refused.problem(422, "invalid"),
+        [
+            "/tasks/0/target/http/headers/authorization",
+            "/finally/0/payload/keys/0",
+            "/callback/headers/x-key",
+            "/hooks/after/headers/x-key"
+        ]
+    );
     assert_eq!(refused.word("/errors/0/detail"), "there is no secret `stripe`, which the task `call` needs");
+    assert_eq!(refused.word("/errors/2/detail"), "there is no secret `pager`");
 }
 
 #[tokio::test]
@@ -730,6 +741,19 @@ mod page {
     use minutehand_domain::workflow::edge::{Closed, Decision, Ended, On, Rule};
 
     const PAGE: &str = include_str!("../../../../docs/workflows.md");
+
+    /// Both tables say all that may be written: what is not known is refused.
+    #[tokio::test]
+    async fn each_field_of_a_definition_stands_on_the_page() {
+        let document = super::World::new().get("/openapi.json").await;
+        for (head, schema) in [("| field of the whole |", "WorkflowRequest"), ("| field of a task |", "TaskRequest")] {
+            let said: Vec<_> = rows(head).iter().flat_map(|row| row[0].split('`').skip(1).step_by(2)).collect();
+            let fields = document.field(&format!("/components/schemas/{schema}/properties"));
+            let fields = fields.as_object().expect("properties").keys();
+            let missing: Vec<_> = fields.filter(|field| !said.contains(&field.as_str())).collect();
+            assert!(missing.is_empty() && said.len() > 10, "{schema}: {missing:?}");
+        }
+    }
 
     /// The rows of the table whose head begins so, cell by cell.
     fn rows(head: &str) -> Vec<Vec<&'static str>> {
