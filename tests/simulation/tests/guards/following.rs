@@ -432,11 +432,9 @@ fn what_was_missed_is_an_end_too() {
     judged(&front, &follower, "finished");
 }
 
-/// An outage of an hour was one end. Some of what it took is made up for: those runs are ends, and what a backfill puts on record on its way is none.
-///
-/// Removed (`backfill-closes-and-tells-nobody`): such a record is settled as one of the schedule's own. Each occurrence was followed twice.
+/// An outage of an hour was one end. Some of what it took is made up for: each of those runs is followed once.
 #[test]
-fn what_a_backfill_closes_is_no_end() {
+fn what_is_made_up_for_is_followed_once() {
     let (front, follower) = two(On::Finished, Wish { catch_up: CatchUp::None, ..Wish::every(60, 0) }, []);
     front.lose_hints(0..HOUR);
     front.sweep_each_minute(HOUR..2 * HOUR);
