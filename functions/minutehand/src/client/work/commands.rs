@@ -14,8 +14,6 @@ use serde::Deserialize;
 use super::filled::Template;
 use super::shell;
 
-const NO_PROGRAM: &str = "`run` names no program";
-
 /// What a command has after SIGTERM where nothing is said.
 const KILL_GRACE_SECONDS: u64 = 10;
 const MOST_SECONDS: u64 = 7 * 24 * 3_600;
@@ -138,10 +136,8 @@ impl IntoIterator for Commands {
 
 impl WrittenCommand {
     fn checked(self) -> Result<Command, String> {
-        let (program, words) = self.run.split_first().ok_or(NO_PROGRAM)?;
-        if program.is_empty() {
-            return Err(NO_PROGRAM.to_owned());
-        }
+        let named = self.run.split_first().filter(|(program, _)| !program.is_empty());
+        let (program, words) = named.ok_or("`run` names no program")?;
         if program.contains(['{', '}']) {
             return Err("the program itself is no parameter".to_owned());
         }

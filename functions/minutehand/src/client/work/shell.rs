@@ -23,20 +23,18 @@ fn behind_own(words: &[String], first: usize) -> usize {
     words.len()
 }
 
-/// Alone, among other letters, or by fish's long names. fish runs that of `-C`, too.
+/// Alone, among other letters, or by fish's long name.
 fn asks_for_a_script(option: &str) -> bool {
-    match option.strip_prefix("--") {
-        Some(long) => ["command", "init-command"].contains(&long),
-        None => option.starts_with('-') && option.contains(['c', 'C']),
-    }
+    option == "--command" || !option.starts_with("--") && option.starts_with('-') && option.contains('c')
 }
 
-/// As `-o pipefail` and `--rcfile FILE`. Which long options take none is not looked up: what follows is then taken for the shell's own.
+/// As `-o pipefail`, `--rcfile FILE` and fish's `-C COMMAND`. Which long options take none is not looked up: what follows is then taken for the
+/// shell's own.
 fn takes_an_argument(option: &str) -> bool {
     if option.starts_with("--") {
         !option.contains('=') && !asks_for_a_script(option)
     } else {
-        option.contains(['o', 'O'])
+        option.contains(['o', 'O', 'C'])
     }
 }
 
@@ -63,6 +61,8 @@ mod tests {
             ("bash --login -c SCRIPT {a}", "--login -c SCRIPT"),
             ("fish --command SCRIPT {a}", "--command SCRIPT"),
             ("fish --command=SCRIPT {a}", "--command=SCRIPT"),
+            ("fish -C COMMAND -c SCRIPT {a}", "-C COMMAND -c SCRIPT"),
+            ("fish --init-command COMMAND -c SCRIPT {a}", "--init-command COMMAND -c SCRIPT"),
             ("env -i X=1 sh -c SCRIPT {a}", "-c SCRIPT"),
             ("sudo -u web sh -c SCRIPT sh {a}", "-c SCRIPT"),
             ("sh -c SCRIPT sh bash -c SECOND", "-c SCRIPT -c SECOND"),
