@@ -67,23 +67,18 @@ impl Ask {
     }
 
     fn call(&self, now: Moment) -> Result<Call<BackfillView>, Failure> {
-        let (from, to) = (self.from.seen_from(now), self.to.map_or(now, |to| to.seen_from(now)));
-        let is_the_same_again = self.from.is_an_instant() && self.to.is_some_and(Since::is_an_instant);
-        if self.idempotency_key.is_some() && !is_the_same_again {
-            return Err(Failure::Usage(format!(
-                "with --idempotency-key, say instants, which are the same when it is asked again: --from {from} --to {to}"
-            )));
-        }
+        let (key, to) = (self.idempotency_key.as_deref(), self.to.unwrap_or(Since::NOW));
+        Since::same_again(key, &[("--from", self.from), ("--to", to)], now)?;
         let request = BackfillRequest {
-            from: Instant(from),
-            to: Instant(to),
+            from: Instant(self.from.seen_from(now)),
+            to: Instant(to.seen_from(now)),
             max_runs: self.max_runs,
             priority: self.priority,
             note: self.note.clone(),
             dry_run: self.dry_run,
             idempotency_key: None,
         };
-        Ok(calls::backfill_job(&self.job, &request).once(self.idempotency_key.as_deref()))
+        Ok(calls::backfill_job(&self.job, &request).once(key))
     }
 }
 

@@ -142,7 +142,7 @@ impl Bulk {
 
     fn call(&self, now: Moment) -> Result<(Call<OperationAnswerView>, bool), Failure> {
         if let Self::CancelRuns(of) | Self::RetryRuns(of) | Self::DismissRuns(of) = self {
-            of.is_the_same_again(now)?;
+            of.same_again(now)?;
         }
         let (act, (jobs, runs), manner) = match self {
             Self::PauseJobs(of) => (ActWord::Pause, (Some(of.filter()), None), &of.manner),
@@ -171,17 +171,10 @@ impl OfJobs {
 }
 
 impl OfRuns {
-    /// Refuses an end that is another instant when it is asked again, where a key says that it may be.
-    fn is_the_same_again(&self, now: Moment) -> Result<(), Failure> {
-        let ends = [("--from", self.from), ("--to", self.to)];
-        let moved = ends.into_iter().find_map(|(end, said)| Some((end, said.filter(|said| !said.is_an_instant())?)));
-        match moved.filter(|_| self.manner.idempotency_key.is_some()) {
-            None => Ok(()),
-            Some((end, said)) => Err(Failure::Usage(format!(
-                "with --idempotency-key, say an instant, which is the same when it is asked again: {end} {}",
-                said.seen_from(now)
-            ))),
-        }
+    fn same_again(&self, now: Moment) -> Result<(), Failure> {
+        let said = [("--from", self.from), ("--to", self.to)];
+        let ends: Vec<_> = said.into_iter().filter_map(|(flag, end)| Some((flag, end?))).collect();
+        Since::same_again(self.manner.idempotency_key.as_deref(), &ends, now)
     }
 
     fn filter(&self, now: Moment) -> RunsFilter {

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use minutehand_domain::Moment;
 use thiserror::Error;
 
+use super::failure::Failure;
 use super::span::{Span, roughly};
 
 /// Nearer than this nobody sees a difference.
@@ -36,9 +37,18 @@ impl FromStr for Since {
 }
 
 impl Since {
-    /// Whether it is the same instant whenever it is said.
-    pub(crate) fn is_an_instant(self) -> bool {
-        matches!(self, Self::At(_))
+    pub(crate) const NOW: Self = Self::Ago(Span(0));
+
+    /// Refuses the ends of a span for a request with an idempotency key, where one of them is another instant when the request is sent again.
+    pub(crate) fn same_again(key: Option<&str>, ends: &[(&str, Self)], now: Moment) -> Result<(), Failure> {
+        if key.is_none() || ends.iter().all(|(_, end)| matches!(end, Self::At(_))) {
+            return Ok(());
+        }
+        let instants: Vec<_> = ends.iter().map(|(flag, end)| format!("{flag} {}", end.seen_from(now))).collect();
+        Err(Failure::Usage(format!(
+            "with --idempotency-key, say instants, which are the same when it is asked again: {}",
+            instants.join(" ")
+        )))
     }
 
     pub(crate) fn seen_from(self, now: Moment) -> Moment {
