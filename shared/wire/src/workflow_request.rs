@@ -157,7 +157,7 @@ pub struct CheckedWorkflow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretAt {
     pub pointer: String,
-    /// The key of the task whose call needs it; none of those who are told of a run.
+    /// The key of the task whose call needs it; nothing for the callback and the hook of the workflow.
     pub task: Option<String>,
     pub name: SecretName,
 }
@@ -280,7 +280,7 @@ impl WorkflowRequest {
         })
     }
 
-    /// The secrets that those need who are told of its runs.
+    /// The secrets that its callback and its hook need.
     fn told_secrets(&self) -> Vec<SecretAt> {
         let after = self.hooks.as_ref().and_then(|hooks| hooks.after.as_ref());
         let parts =

@@ -78,16 +78,20 @@ fn a_clean_history_is_clean() {
     assert_eq!(clean().judge(), []);
 }
 
+/// The record of an outage, which covers what was due until it was written.
+fn outage(instant: i64, written: i64) -> Record {
+    let reason = Some("coalesced".to_owned());
+    let (covers_until, written_at) = (Some(written), Some(written));
+    Record { instant, status: "skipped".to_owned(), reason, covers_until, written_at, ..record() }
+}
+
 /// A pass decides of one of the chains that an outage broke, gives the hints up to its horizon, and is looked at by the next. Seeds 5000038372,
 /// 5000122190 and 5000801683 met it.
 #[test]
 fn what_is_hinted_while_an_outage_is_decided_of_costs_more_than_in_calm() {
     let decided = |instant, written| {
-        let reason = Some("coalesced".to_owned());
-        let (covers_until, written_at) = (Some(written), Some(written));
-        let outage = Record { instant, status: "skipped".into(), reason, covers_until, written_at, ..record() };
         let account = with_cost(Cost { hints: 5, ..cost() });
-        let account = Account { records: vec![outage, record()], ..account };
+        let account = Account { records: vec![outage(instant, written), record()], ..account };
         rules(&account).contains(&"in calm few hints are given")
     };
 
@@ -102,14 +106,10 @@ fn what_is_hinted_while_an_outage_is_decided_of_costs_more_than_in_calm() {
 fn what_is_due_behind_the_horizon_of_an_outage_costs_as_in_calm() {
     let late = T - 61_000 + 62_000 + 360_000;
     let of = |instant| {
-        let reason = Some("coalesced".to_owned());
-        let (covers_until, written_at) = (Some(T - 61_000), Some(T - 61_000));
-        let outage =
-            Record { instant: T - 3_600_000, status: "skipped".into(), reason, covers_until, written_at, ..record() };
         let before = Cost { instant: T + 60_000, hints: 1, ..cost() };
         let ran = Record { instant, ..record() };
         Account {
-            records: vec![outage, record(), ran],
+            records: vec![outage(T - 3_600_000, T - 61_000), record(), ran],
             costs: vec![before, Cost { instant, hints: 5, ..cost() }],
             ..calm(vec![call()])
         }

@@ -141,8 +141,8 @@ async fn close<D: Ports>(
     Ok(Closed::Until(kept.from(ports.clock().now())))
 }
 
-/// Puts the record that an occurrence did not fire, where there is none. It is no end that is told of or followed: that of an outage has been, and that of
-/// the run which is made now will be.
+/// Puts the record that an occurrence did not fire, where there is none. No callback is told of the record and no job follows it: they were told of the
+/// outage, and will be told of the run that is made now.
 async fn put_closing<D: Ports>(
     ports: &D,
     run: Run,
