@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::ETAG;
 use http::{HeaderName, HeaderValue, StatusCode};
 use minutehand_domain::audit::Deed;
-use minutehand_domain::calendar::{AsSeen, Calendar, CalendarName, Goes, Shared};
+use minutehand_domain::calendar::{AsSeen, Calendar, CalendarName, Goes, Shared, Writing};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::CALENDARS;
 use minutehand_io::store::Store as _;
@@ -95,8 +95,8 @@ pub(crate) async fn import<D: Ports>(
 /// A file's dates, laid over the calendar as it was read.
 struct Laid<'a> {
     change: Change<'a>,
-    /// The generation that they were laid over; none where there was no calendar.
-    seen: Option<u64>,
+    /// The writing that they were laid over; none where there was no calendar.
+    seen: Option<Writing>,
 }
 
 impl<'a> Laid<'a> {
@@ -112,7 +112,7 @@ impl<'a> Laid<'a> {
             None => None,
         };
         let (calendar, passed_over) = request.checked(present.as_ref().map(|(calendar, _)| calendar.rules()))?;
-        let seen = present.map(|(_, shared)| shared.generation);
+        let seen = present.map(|(_, shared)| shared.writing());
         precondition.check_tag(&tag_of(seen), "calendar")?;
         Ok(Self { change: Change { name, calendar, passed_over, dry_run: false }, seen })
     }
@@ -160,19 +160,19 @@ impl Change<'_> {
         acting: &Acting,
         precondition: &IfMatch,
     ) -> Result<Response, Problem> {
-        let seen = there(ports, caller.tenant(), self.name).await?.map(|shared| shared.generation);
+        let seen = there(ports, caller.tenant(), self.name).await?.map(|shared| shared.writing());
         precondition.check_tag(&tag_of(seen), "calendar")?;
         if self.dry_run {
             return self.only_said(ports, caller.tenant(), seen).await;
         }
-        let as_seen = seen.filter(|_| precondition.is_given()).map_or(AsSeen::Any, AsSeen::Generation);
+        let as_seen = seen.filter(|_| precondition.is_given()).map_or(AsSeen::Any, AsSeen::As);
         let writing = async { self.let_stand(ports, caller.tenant(), as_seen).await?.ok_or_else(not_as_seen) };
         let made = acting.on_record(ports, caller.tenant(), Deed::SetCalendar, self.name.as_str(), writing).await?;
         self.shown(ports, caller.tenant(), made).await
     }
 
     /// With the tag of what is there, so that the change can be made of just that.
-    async fn only_said<D: Ports>(self, ports: &D, tenant: &Tenant, seen: Option<u64>) -> Result<Response, Problem> {
+    async fn only_said<D: Ports>(self, ports: &D, tenant: &Tenant, seen: Option<Writing>) -> Result<Response, Problem> {
         let touched = touched(ports, tenant, self.name, Some(self.calendar)).await?;
         let mut response = Json(only_said(&touched, self.passed_over)).into_response();
         if seen.is_some() {
@@ -217,7 +217,7 @@ pub(crate) async fn delete<D: Ports>(
 ) -> Result<Response, Problem> {
     let (ports, tenant) = (&*app.ports, caller.tenant());
     let shared = there(ports, tenant, &name).await?.ok_or_else(no_calendar)?;
-    precondition.check_tag(&tag_of(Some(shared.generation)), "calendar")?;
+    precondition.check_tag(&tag_of(Some(shared.writing())), "calendar")?;
     if query.dry_run || !query.force {
         let touched = touched(ports, tenant, &name, None).await?;
         if query.dry_run {
@@ -228,7 +228,7 @@ pub(crate) async fn delete<D: Ports>(
         }
     }
     let goes = if query.force { Goes::InAnyCase } else { Goes::IfUnused };
-    let seen = precondition.is_given().then_some(shared.generation);
+    let seen = precondition.is_given().then_some(shared.writing());
     let deleting = async {
         match let_go(ports, tenant, &name, goes, seen).await? {
             Gone::Done { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -257,16 +257,16 @@ fn in_use(touched: Option<&Touched>) -> Problem {
     Problem::conflict(format!("{jobs}; with force=true they go on without it"))
 }
 
-fn tag_of(generation: Option<u64>) -> String {
-    generation.map_or_else(|| "none".to_owned(), |generation| format!("\"{generation}\""))
+fn tag_of(writing: Option<Writing>) -> String {
+    writing.map_or_else(|| "none".to_owned(), |writing| format!("\"{writing}\""))
 }
 
 fn etag(shared: &Shared) -> [(HeaderName, HeaderValue); 1] {
-    [(ETAG, tag_value(Some(shared.generation)))]
+    [(ETAG, tag_value(Some(shared.writing())))]
 }
 
-fn tag_value(generation: Option<u64>) -> HeaderValue {
-    HeaderValue::try_from(tag_of(generation)).expect("digits in quotes")
+fn tag_value(writing: Option<Writing>) -> HeaderValue {
+    HeaderValue::try_from(tag_of(writing)).expect("digits in quotes")
 }
 
 fn only_said(touched: &Touched, passed_over: Vec<PassedOverView>) -> CalendarChangeView {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-pub use self::shared::{AsSeen, CalendarUse, Goes, Shared, Walk};
+pub use self::shared::{AsSeen, CalendarUse, Goes, Shared, Walk, Writing};
 use self::week::Week;
 pub use self::week::{Days as WeekDays, MINUTES_OF_A_DAY, Time};
 use crate::Moment;

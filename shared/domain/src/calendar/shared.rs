@@ -1,6 +1,8 @@
 //! A calendar as its tenant's jobs share it: which version its name stands for by now, whether all who heed it are pinned to that, and who
 //! they are.
 
+use std::fmt::{self, Display, Formatter};
+
 use super::{CalendarName, CalendarVersion};
 use crate::Moment;
 use crate::id::{JobId, Tenant};
@@ -10,7 +12,7 @@ use crate::id::{JobId, Tenant};
 pub struct Shared {
     pub tenant: Tenant,
     pub name: CalendarName,
-    /// Grows with every change; it is the calendar's `ETag`.
+    /// Grows with every change.
     pub generation: u64,
     pub version: CalendarVersion,
     pub created_at: Moment,
@@ -43,7 +45,20 @@ pub enum AsSeen {
     Any,
     /// There was none of its name.
     Absent,
-    Generation(u64),
+    As(Writing),
+}
+
+/// One writing of a calendar: no other is called so, neither of the same calendar nor of one that has its name once it is deleted. It is the `ETag`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writing {
+    made_at: Moment,
+    generation: u64,
+}
+
+impl Display for Writing {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "{}-{}", self.generation, self.made_at.millis())
+    }
 }
 
 /// That a job heeds a calendar, or is about to: put before the calendar is read for it, so that whoever changes the calendar knows of it.
@@ -57,6 +72,10 @@ pub struct CalendarUse {
 impl Shared {
     pub fn new(tenant: Tenant, name: CalendarName, version: CalendarVersion, now: Moment) -> Self {
         Self { tenant, name, generation: 1, version, created_at: now, changed_at: now, walk: Some(Walk::of_a_change()) }
+    }
+
+    pub fn writing(&self) -> Writing {
+        Writing { made_at: self.created_at, generation: self.generation }
     }
 
     /// Whether jobs may name it.
@@ -86,14 +105,14 @@ impl Shared {
 }
 
 impl AsSeen {
-    /// For who has read this generation, or that there is none.
-    pub fn just(generation: Option<u64>) -> Self {
-        generation.map_or(Self::Absent, Self::Generation)
+    /// For who has read this writing, or that there is none.
+    pub fn just(writing: Option<Writing>) -> Self {
+        writing.map_or(Self::Absent, Self::As)
     }
 
-    /// Whether it may be written over this generation, or where there is none.
-    pub fn admits(self, generation: Option<u64>) -> bool {
-        self == Self::Any || self == Self::just(generation)
+    /// Whether it may be written over this writing, or where there is none.
+    pub fn admits(self, writing: Option<Writing>) -> bool {
+        self == Self::Any || self == Self::just(writing)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use minutehand_domain::calendar::{AsSeen, CalendarName, CalendarVersion, Goes, Rules, Shared, Walk};
+use minutehand_domain::calendar::{AsSeen, CalendarName, CalendarVersion, Goes, Rules, Shared, Walk, Writing};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::CALENDARS;
 use minutehand_domain::timer::{Timer, TimerKey};
@@ -59,7 +59,7 @@ pub async fn put<D: Ports>(
         contention.let_others_pass(ports).await;
         let there = ports.store().get::<Shared>(tenant, name.place(tenant)).await?;
         let standing = there.as_ref().map(|there| &there.item).filter(|there| there.is_there());
-        if !seen.admits(standing.map(|standing| standing.generation)) {
+        if !seen.admits(standing.map(Shared::writing)) {
             return Ok(Put::NotAsSeen);
         }
         if there.is_none() && are_too_many(ports, tenant).await? {
@@ -107,14 +107,14 @@ pub async fn delete<D: Ports>(
     tenant: &Tenant,
     name: &CalendarName,
     goes: Goes,
-    seen: Option<u64>,
+    seen: Option<Writing>,
 ) -> Result<Gone, Fault> {
     let mut contention = Contention::default();
     for _ in 0..TRIES {
         contention.let_others_pass(ports).await;
         let there = ports.store().get::<Shared>(tenant, name.place(tenant)).await?;
         let Some(there) = there.filter(|there| there.item.is_there()) else { return Ok(Gone::NotFound) };
-        if seen.is_some_and(|seen| seen != there.item.generation) {
+        if seen.is_some_and(|seen| seen != there.item.writing()) {
             return Ok(Gone::NotAsSeen);
         }
         let next = there.item.going(goes, ports.clock().now());
