@@ -2,6 +2,7 @@
 //! `--otel` among its words with what exports.
 
 use std::env;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::workspace;
@@ -12,6 +13,11 @@ pub fn build_functions() {
     let mut build = Command::new(workspace::root().join("infra/build"));
     build.args(env::var("MINUTEHAND_BUILD").unwrap_or_default().split_whitespace());
     output_of(&mut build);
+}
+
+/// Where the template looks for a function's, wherever cargo puts what it builds.
+pub fn bootstrap(function: &str) -> PathBuf {
+    workspace::root().join("target/lambda").join(function).join("bootstrap")
 }
 
 /// What a command that must go well writes.

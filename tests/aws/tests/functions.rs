@@ -13,12 +13,11 @@ use axum::Router;
 use axum::body::Bytes;
 use data_encoding::HEXLOWER;
 use http::{HeaderMap, StatusCode, Uri};
-use minutehand_aws_tests::bootstraps::build_functions;
+use minutehand_aws_tests::bootstraps::{bootstrap, build_functions};
 use minutehand_aws_tests::dynamo::{Dynamo, tables};
 use minutehand_aws_tests::runtime::{Did, RuntimeApi};
 use minutehand_aws_tests::scripted::Scripted;
 use minutehand_aws_tests::stream::{EXPIRY, removed};
-use minutehand_aws_tests::workspace;
 use minutehand_python::prerequisite::not_run;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -63,7 +62,7 @@ impl Function {
     }
 
     fn bootstrap(self) -> PathBuf {
-        workspace::target().join("lambda").join(self.name()).join("bootstrap")
+        bootstrap(self.name())
     }
 
     /// An event as its trigger sends it.
