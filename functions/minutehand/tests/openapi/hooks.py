@@ -5,6 +5,7 @@ import re
 
 import schemathesis
 from schemathesis import GenerationMode
+from schemathesis.generation.jsonschema import strategy as drawing
 
 # Nobody listens there: a call ends before it begins.
 NOBODY = "http://127.0.0.1:9"
@@ -13,6 +14,23 @@ LONGEST_KEY = 255
 FAST = itertools.count()
 MOST_FAST = 5
 AUTHORITY = re.compile(r"^\s*https?:[/\\]*[^/\\?#]*", re.IGNORECASE)
+
+
+def built_once(build):
+    """What a pattern's texts are drawn from is built anew for each place that has the pattern, which takes longer than all requests do. Which texts are
+    drawn stays as it is."""
+    built = {}
+
+    def kept(pattern, context):
+        key = (pattern, context.alphabet)
+        if key not in built:
+            built[key] = build(pattern, context)
+        return built[key]
+
+    return kept
+
+
+drawing._from_pattern = built_once(drawing._from_pattern)
 
 
 @schemathesis.hook
