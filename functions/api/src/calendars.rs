@@ -266,7 +266,7 @@ fn etag(shared: &Shared) -> [(HeaderName, HeaderValue); 1] {
 }
 
 fn tag_value(writing: Option<Writing>) -> HeaderValue {
-    HeaderValue::try_from(tag_of(writing)).expect("digits in quotes")
+    HeaderValue::try_from(tag_of(writing)).expect("digits and a dash in quotes")
 }
 
 fn only_said(touched: &Touched, passed_over: Vec<PassedOverView>) -> CalendarChangeView {

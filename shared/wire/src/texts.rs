@@ -90,7 +90,7 @@ component!(
     EtagText = "ETag",
     json_schema!({
         "type": "string", "pattern": "^\"[^\"]+\"$", "examples": ["\"3\""],
-        "description": "Two answers with the same tag show the same. A job's is its generation; no other is to be taken apart.",
+        "description": "Two answers with the same tag show the same. A job's is its generation; any other is opaque.",
     })
 );
 component!(

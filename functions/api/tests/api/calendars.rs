@@ -41,6 +41,7 @@ fn days(fires: &[Value]) -> Vec<&str> {
 #[tokio::test]
 async fn a_calendar_is_made_shown_listed_changed_and_deleted() {
     let world = World::new();
+    let made_at = world.now();
 
     let made = world.put("/v1/calendars/us-holidays", holidays()).await;
     let shown = world.get("/v1/calendars/us-holidays").await;
@@ -53,6 +54,7 @@ async fn a_calendar_is_made_shown_listed_changed_and_deleted() {
 
     assert_eq!((made.status.as_u16(), made.field("/calendar/generation")), (201, json!(1)), "{}", made.text);
     assert_eq!(shown.json(), made.field("/calendar"));
+    assert_eq!(shown.headers["etag"], format!("\"1-{}\"", made_at.millis()));
     assert_eq!(listed.field("/items"), json!([shown.json()]));
     assert_eq!((same.status.as_u16(), same.field("/calendar/generation")), (200, json!(1)), "nothing was changed");
     assert_eq!((changed.status.as_u16(), changed.field("/calendar/generation")), (200, json!(2)), "{}", changed.text);

@@ -51,17 +51,19 @@ fn a_calendar_is_written_over_what_its_writer_has_seen_and_nothing_else() {
     let first = made(Moment::from_secs(1));
     let changed = first.changed(version, Moment::from_secs(2));
     let anew = made(Moment::from_secs(3)); // once the first was deleted
-    let writings = [None, Some(first.writing()), Some(changed.writing()), Some(anew.writing())];
+    let [first, changed, anew] = [first, changed, anew].map(|shared| shared.writing());
     let rows = [
         (AsSeen::Any, [true, true, true, true]),
-        (AsSeen::just(None), [true, false, false, false]),
-        (AsSeen::just(Some(first.writing())), [false, true, false, false]),
-        (AsSeen::just(Some(changed.writing())), [false, false, true, false]),
-        (AsSeen::just(Some(anew.writing())), [false, false, false, true]),
+        (AsSeen::Absent, [true, false, false, false]),
+        (AsSeen::As(first), [false, true, false, false]),
+        (AsSeen::As(changed), [false, false, true, false]),
+        (AsSeen::As(anew), [false, false, false, true]),
     ];
     for (seen, admits) in rows {
+        let writings = [None, Some(first), Some(changed), Some(anew)];
         assert_eq!(writings.map(|writing| seen.admits(writing)), admits, "{seen:?}");
     }
+    assert_eq!([None, Some(changed)].map(AsSeen::just), [AsSeen::Absent, AsSeen::As(changed)]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A calendar as its tenant's jobs share it: which version its name stands for by now, whether all who heed it are pinned to that, and who
 //! they are.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt;
 
 use super::{CalendarName, CalendarVersion};
 use crate::Moment;
@@ -55,9 +55,9 @@ pub struct Writing {
     generation: u64,
 }
 
-impl Display for Writing {
-    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        write!(out, "{}-{}", self.generation, self.made_at.millis())
+impl fmt::Display for Writing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.generation, self.made_at.millis())
     }
 }
 

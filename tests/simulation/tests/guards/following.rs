@@ -435,7 +435,7 @@ fn what_was_missed_is_an_end_too() {
 /// An outage that took six occurrences was one end: what was missed. Some of them are made up for: each of those runs is followed once.
 ///
 /// Removed (`closing-tells-nobody`): the record that is put in the place of what is made up for pins who follows its job, and is settled. Each was
-/// followed twice, and the first time before it had run.
+/// followed twice.
 #[test]
 fn what_is_made_up_for_is_followed_once() {
     let (front, follower) = two(On::Finished, Wish { catch_up: CatchUp::None, ..Wish::every(600, 0) }, []);
