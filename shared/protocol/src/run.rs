@@ -19,3 +19,4 @@ pub(crate) mod renewal;
 pub(crate) mod sla;
 pub mod take;
 mod undertake;
+pub(crate) mod withdrawal;

@@ -313,6 +313,57 @@ async fn a_job_that_goes_to_another_pool_takes_its_ready_runs_along() {
     assert_eq!(elsewhere.listed("leases")[0]["run_id"], json!(run));
 }
 
+/// Removed: the change does not look for what waits (`follow_its_job`). It waited where nobody asks, for up to an hour.
+#[tokio::test]
+async fn what_waits_where_nobody_asks_goes_along_with_its_job() {
+    let schedules = [json!({"on_demand": true}), json!({"after_seconds": 5})];
+    let changes = ["web1", "web2"].map(|pool| json!({"pool": pool, "handler": "a"}));
+    for (schedule, to) in schedules.iter().flat_map(|schedule| changes.iter().map(move |to| (schedule, to))) {
+        let world = World::new();
+        let id = world.post("/v1/jobs", job(json!({"schedule": schedule}))).await.word("/job_id");
+        if schedule.get("on_demand").is_some() {
+            world.run_of(&id).await;
+        }
+        world.pass(10);
+        world.offer().await;
+        let of_another_job = world.ready(json!({})).await;
+
+        world.patch(&format!("/v1/jobs/{id}"), json!({"target": {"worker": to}})).await;
+        world.offer().await;
+        let there = world.ask(json!({"pool": to["pool"], "handlers": ["a"]})).await.listed("leases");
+        let beside = world.ask(json!({"handlers": ["invoice.send"]})).await.listed("leases");
+
+        assert_eq!((there.len(), &there[0]["job_id"]), (1, &json!(id)), "{schedule} {to}");
+        assert_eq!(
+            (beside.len(), &beside[0]["run_id"]),
+            (1, &json!(of_another_job)),
+            "what is offered for others stays"
+        );
+    }
+}
+
+/// Removed: a cancelled run's offer stays (`withdraw_called_off`), or a deleted job's (`follow_its_job`). It counted as waiting for three days.
+#[tokio::test]
+async fn what_is_called_off_waits_in_no_pool() {
+    let world = World::new();
+    let waiting = async || world.get("/v1/pools").await.field("/items/0/waiting/normal");
+    let cancelled = world.ready(json!({})).await;
+    let id = world.post("/v1/jobs", job(json!({"schedule": {"after_seconds": 5}}))).await.word("/job_id");
+    let _of_a_deleted_job = world.run_of(&id).await;
+    world.pass(10);
+    world.offer().await;
+    let _stays = world.ready(json!({})).await;
+    let all = waiting().await;
+
+    world.post(&format!("/v1/runs/{cancelled}/cancel"), json!({})).await;
+    let without_the_run = waiting().await;
+    world.delete(&format!("/v1/jobs/{id}")).await;
+    world.offer().await;
+    let without_the_job = waiting().await;
+
+    assert_eq!((all, without_the_run, without_the_job), (json!(4), json!(3), json!(1)));
+}
+
 #[tokio::test]
 async fn many_completions_in_one_request_are_each_answered_on_their_own() {
     let world = World::new();

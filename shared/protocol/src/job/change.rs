@@ -24,6 +24,7 @@ use crate::chain::taken::record_taken;
 use crate::contention::Contention;
 use crate::job::heed::{NotHeeded, heeding};
 use crate::lookup::seen_job_of;
+use crate::run::withdrawal::follow_its_job;
 use crate::timers::promise::promise;
 
 /// Tries against others who change the same job at the same time.
@@ -133,6 +134,7 @@ async fn change_as_seen<D: Ports>(
     if let Some((front, _)) = job.follows() {
         let _whoever_settles_an_end_does_it_again = leave(ports, &next, front).await;
     }
+    let _its_next_look_does_it = follow_its_job(ports, job, &next).await;
     if let Some((first, timer)) = promised {
         dispatch_if_near(ports, &next, first, &timer).await;
     }

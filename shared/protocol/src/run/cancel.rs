@@ -18,6 +18,7 @@ use crate::contention::Contention;
 use crate::graph::owed::owes;
 use crate::graph::stop::{after_a_cancel, promise_look, promise_look_at};
 use crate::run::entry::leave_all_lines;
+use crate::run::withdrawal::withdraw_called_off;
 
 /// Tries against an executor that claims or finishes the same run.
 const TRIES: u32 = 8;
@@ -82,6 +83,7 @@ pub async fn cancel_with<D: Ports>(
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().changed(&run, &next, now);
             let _whoever_walks_its_lines_passes_it_over = Box::pin(leave_all_lines(ports, &run)).await;
+            let _whoever_takes_it_finds_it_over = Box::pin(withdraw_called_off(ports, &run)).await;
             // The cancel stands. A client that is told of a fault cancels again, and that stops a `finally` that has begun meanwhile.
             let _its_look_does_the_rest = after_a_cancel(ports, &next, look.as_ref()).await;
             return Ok(Cancelled::Done(next));

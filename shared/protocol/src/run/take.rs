@@ -25,7 +25,7 @@ use minutehand_domain::target::WorkerTarget;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _, Layer};
-use minutehand_io::store::{Guard, Line, OfferKey, Store as _, Version};
+use minutehand_io::store::{Guard, Line, OfferKey, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{
@@ -35,6 +35,7 @@ use super::claim::{
 use super::entry::{Entered, Entrant, NotIn};
 use super::lease::LeaseId;
 use super::offer::{have_room, shared_places};
+use super::withdrawal::{offer_anew, withdraw};
 use crate::timers::hinting::hint;
 
 /// Offers that one look reads of a line at least: some may be over, taken, or for handlers that the asker does not know.
@@ -390,18 +391,4 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
 /// Somebody has it, or had: it would have been done twice.
 fn prevented<D: Ports>(ports: &D) {
     ports.events().emit(&Event::Prevented { by: Layer::Claim });
-}
-
-/// Takes an offer out of its line.
-async fn withdraw<D: Ports>(ports: &D, tenant: &Tenant, offer: &Offer) -> Result<(), Fault> {
-    let _either_way_it_is_gone =
-        ports.store().delete::<Offer>(tenant, OfferKey::of(tenant, offer), Version::ONLY).await?;
-    Ok(())
-}
-
-/// Its job says something else by now: it goes where that is offered.
-async fn offer_anew<D: Ports>(ports: &D, tenant: &Tenant, offer: &Offer, lane: Lane) -> Result<(), Fault> {
-    withdraw(ports, tenant, offer).await?;
-    let _a_lost_hint_is_found_overdue = hint(ports, lane, &offer.hint, ports.clock().now()).await;
-    Ok(())
 }
