@@ -38,10 +38,13 @@ const NOBODY: &str = "_nobody";
 /// What a later release wrote beneath a run is waited for so long: until it is back. The stream keeps it for a day.
 const WAITS_FOR_A_RELEASE: Duration = Duration::from_secs(12 * 3600);
 
-/// Changes that are put in one go: of the longest payloads and results 50 MB.
+/// Changes that are read in one go: of the longest payloads and results 50 MB.
 const IN_ONE_GO: usize = 100;
 
-/// Runs that are read side by side.
+/// What has been read waits to be put until it is so much, or all of a batch: each tenant and day has an object of its own, and each costs a request.
+const IN_ONE_LOAD: usize = 8 << 20;
+
+/// Runs that are read, or objects that are put, side by side.
 const AT_ONCE: usize = 16;
 
 /// Where objects are put.
@@ -92,22 +95,44 @@ struct Kept {
 /// Until when what ended is to be forgotten, of the tenants that were erased.
 type Erased = BTreeMap<Tenant, Moment>;
 
+/// What is put together: the lines of each folder.
+#[derive(Debug, Default)]
+struct Load {
+    folders: BTreeMap<String, Vec<String>>,
+    bytes: usize,
+}
+
 /// Puts all runs of a batch that have expired where they are kept.
 pub async fn archive<D: Ports>(ports: &D, shelf: &impl Shelf, batch: &Batch) -> Result<Archived, Fault> {
-    let mut archived = Archived::default();
+    let (mut archived, mut load, mut begin, mut end) = (Archived::default(), Load::default(), 0, 0);
     for changes in batch.changes.chunks(IN_ONE_GO) {
-        let mut folders = BTreeMap::<String, Vec<String>>::new();
-        for Kept { folder, line, how } in kept_of(ports, changes).await? {
-            archived.count(how);
-            folders.entry(folder).or_default().push(line);
+        end += changes.len();
+        for kept in kept_of(ports, changes).await? {
+            archived.count(kept.how);
+            load.add(kept);
         }
-        for (folder, lines) in folders {
-            let object = member(lines.iter().map(String::as_str)).map_err(|why| unpacked(&why))?;
-            shelf.put(&format!("{folder}/{}{ENDING}", name_of(changes)), object).await?;
-            archived.objects += 1;
+        if load.bytes >= IN_ONE_LOAD || end == batch.changes.len() {
+            archived.objects += load.folders.len();
+            load.put(shelf, &name_of(&batch.changes[begin..end])).await?;
+            (load, begin) = (Load::default(), end);
         }
     }
     Ok(archived)
+}
+
+impl Load {
+    fn add(&mut self, Kept { folder, line, .. }: Kept) {
+        self.bytes += line.len();
+        self.folders.entry(folder).or_default().push(line);
+    }
+
+    async fn put(self, on: &impl Shelf, name: &str) -> Result<(), Fault> {
+        let puts = stream::iter(self.folders).map(|(folder, lines)| async move {
+            let object = member(lines.iter().map(String::as_str)).map_err(|why| unpacked(&why))?;
+            on.put(&format!("{folder}/{name}{ENDING}"), object).await
+        });
+        puts.buffer_unordered(AT_ONCE).try_collect().await
+    }
 }
 
 impl Archived {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
@@ -21,6 +22,9 @@ use super::*;
 struct Kept {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
     is_away: bool,
+    /// Puts that are under way, and the most that were.
+    under_way: AtomicUsize,
+    most: AtomicUsize,
 }
 
 impl Shelf for Kept {
@@ -28,6 +32,9 @@ impl Shelf for Kept {
         if self.is_away {
             return Err(Fault::unavailable("the shelf", "it is away"));
         }
+        self.most.fetch_max(self.under_way.fetch_add(1, Relaxed) + 1, Relaxed);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        self.under_way.fetch_sub(1, Relaxed);
         self.objects.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), object);
         Ok(())
     }
@@ -193,7 +200,42 @@ async fn half_of_a_batch_replaces_nothing_of_the_whole() {
     let done = archive(&*stage.api, &kept, &batch(&whole)).await.expect("an archive");
     archive(&*stage.api, &kept, &batch(&whole[..130])).await.expect("an archive");
 
-    assert_eq!(done, Archived { unreadable: 250, objects: 3, ..Archived::default() });
+    assert_eq!(done, Archived { unreadable: 250, objects: 1, ..Archived::default() });
     let lines = kept.lines().into_iter().flat_map(|(_, lines)| lines);
     assert_eq!(lines.map(|line| line["sk"]["S"].to_string()).collect::<BTreeSet<String>>().len(), 250);
+}
+
+/// A request of S3 for each. Removed, one after the other: what is read waits for more (`IN_ONE_LOAD`), and there were 1,000 objects; objects are put
+/// side by side.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_batch_each_tenant_has_one_object_and_many_are_put_side_by_side() {
+    let stage = Stage::new(Listing::ByHour).await;
+    let gone = |number: usize| {
+        let partition = format!("tenant{}#h#1", number % 100);
+        let torn = json!({"pk": {"S": partition}, "sk": {"S": format!("run#{number}")}, "version": {"N": "1"}});
+        removed(&format!("e{number}"), Some(EXPIRY), &torn)
+    };
+
+    let kept = Kept::default();
+    let done = archive(&*stage.api, &kept, &batch(&(0..1000).map(gone).collect::<Vec<_>>())).await;
+
+    assert_eq!(done.expect("an archive"), Archived { unreadable: 1000, objects: 100, ..Archived::default() });
+    assert_eq!(kept.most.load(Relaxed), 16);
+}
+
+/// Removed: what is read is put once it is much (`IN_ONE_LOAD`). All of a batch was held at once, of the longest runs half a gigabyte.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_much_waits_for_nothing_more() {
+    let stage = Stage::new(Listing::ByHour).await;
+    let gone = |number: usize| {
+        let torn = json!({
+            "pk": {"S": "acme#h#1"}, "sk": {"S": format!("run#{number}")}, "version": {"N": "1"}, "of": {"S": "x".repeat(100_000)},
+        });
+        removed(&format!("e{number}"), Some(EXPIRY), &torn)
+    };
+
+    let kept = Kept::default();
+    let done = archive(&*stage.api, &kept, &batch(&(0..250).map(gone).collect::<Vec<_>>())).await;
+
+    assert_eq!(done.expect("an archive"), Archived { unreadable: 250, objects: 3, ..Archived::default() });
 }
