@@ -34,8 +34,8 @@ const EXCEPTIONS: [(&str, &[&str], &str); 8] = [
     ),
     (
         "CKV_AWS_115",
-        &["ApiFunction", "ArchiverFunction"],
-        "a limit of their own: the stage's throttle bounds the one, and a request that it refuses would be lost; the shards of the stream bound the other",
+        &["ApiFunction"],
+        "a limit of its own: the stage's throttle bounds it, and a request that it refused would be lost",
     ),
     (
         "CKV_AWS_116",

@@ -11,6 +11,18 @@ const LONG_QUEUES: [&str; 4] = ["CriticalLong", "HighLong", "NormalLong", "LowLo
 
 const ARCHIVE: &str = "ArchiverFunctionExpiry";
 
+/// Tried: reserved whatever the parameter says, which AWS takes for none at all where that is 0.
+#[test]
+fn the_archive_has_as_many_invocations_as_its_stream_wants_or_as_the_operator_says() {
+    let Some(template) = template() else { return };
+
+    let bound = json!({"Fn::If": ["BoundsArchiver", {"Ref": "ArchiverConcurrency"}, {"Ref": "AWS::NoValue"}]});
+    assert_eq!(template.properties("ArchiverFunction")["ReservedConcurrentExecutions"], bound);
+    assert_eq!(template.parameters()["ArchiverConcurrency"]["Default"], 0);
+    let is_bound = &template.json["Conditions"]["BoundsArchiver"];
+    assert_eq!(*is_bound, json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "ArchiverConcurrency"}, "0"]}]}));
+}
+
 /// Without its metrics nobody sees that it is off. Tried: without them; an output of the function in the place of the source.
 #[test]
 fn the_archives_source_says_that_it_reads() {
@@ -178,7 +190,8 @@ fn at_every_scale_the_urgent_queues_get_more_and_all_fit_into_an_account() {
         // A tenth is left to the API and to whatever else lives in the account; more than every account has is to be asked for.
         let account = if scale == "huge" { 4_600 } else { 1_000 };
         assert!(limits.iter().sum::<u64>() + sweeps <= account * 9 / 10, "{scale}: {limits:?}, {sweeps}");
-        // Half of that tenth at most is the archive's: the stream has a shard for each 1,000 writes a second, 4 of a new table and 40 at its quota.
+        // Half of that tenth at most is the archive's, where a partition of the table is full of writes and not of what is kept: the stream has a
+        // shard for each 1,000 a second, 4 of a new table and 40 at its quota. What is kept wants more of them, as docs/operations.md reckons.
         let shards = if scale == "huge" { 40 } else { 4 };
         let of_a_shard = template.properties(ARCHIVE)["ParallelizationFactor"].as_u64().expect("a number");
         assert!(of_a_shard * shards <= account / 20, "{scale}: {of_a_shard} of {shards} shards");

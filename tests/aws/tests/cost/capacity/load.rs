@@ -213,13 +213,24 @@ impl Sizing {
         f64::from(HOURS) * a_second * (self.unit.writes * WRITE_HOUR + self.unit.reads * READ_HOUR)
     }
 
+    /// Runs that are kept, without the index.
+    fn gigabytes(&self) -> f64 {
+        self.millions() * KEPT_DAYS / (SECONDS / 86_400.0) * RECORD_KB
+    }
+
+    /// Of the archive, at most: two for each partition of the state, which is full of 1,000 writes a second or of 10 GB.
+    pub(super) fn archivers(&self) -> f64 {
+        let by_writes = f64::from(2 * self.load.per_second).max(f64::from(COLD_WRITES)) / 1_000.0;
+        2.0 * by_writes.max(self.gigabytes() / 10.0).ceil()
+    }
+
     pub(super) fn bill(&self) -> Bill {
         let (runs, invocations) = (self.millions(), self.invocations() * SECONDS / 1e6);
         // Each tenth of the hints is a request; each batch is received, hidden and deleted by one.
         let requests = runs / f64::from(BATCH) + 3.0 * invocations;
         let held = invocations * f64::from(OCCUPIED) / 10.0;
         let swept = f64::from(self.load.per_second) / f64::from(SWEPT) * SECONDS / 1e6;
-        let gigabytes = runs * KEPT_DAYS / (SECONDS / 86_400.0) * RECORD_KB;
+        let gigabytes = self.gigabytes();
         Bill {
             units: runs * (self.unit.writes * WRITE + self.unit.reads * READ),
             // Recoverable is the table, and not its index.

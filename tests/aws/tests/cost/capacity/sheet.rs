@@ -43,7 +43,7 @@ const PARAMETERS: [Line; 8] = [
     ),
 ];
 
-const NEEDS: [Line; 10] = [
+const NEEDS: [Line; 11] = [
     (
         "hints a batch",
         |_| count(BATCH),
@@ -74,6 +74,11 @@ const NEEDS: [Line; 10] = [
         "concurrent executions of the account",
         |size| count(size.scale.account()),
         "all of `Scale`, and a tenth for the rest: **ask for more** than the account has, 1,000 or, where it is new, 10",
+    ),
+    (
+        "of those with `Archive=on`, at most",
+        |size| commas(size.archivers()),
+        "two for each partition of the state: 1,000 writes a second, or 10 GB kept; out of that tenth, unless `ArchiverConcurrency` bounds them",
     ),
     (
         "writes a second of the state, with its index",
@@ -159,6 +164,12 @@ pub(super) fn bounds(scales: &Scales) -> String {
             hands(FIRST_BATCHES),
             "the first batches of a queue that was silent",
             "`Pollers=provisioned`; a longer `EarlySeconds`",
+        ),
+        (PARTITION_WRITES / 2, "**one job's** runs: 1 partition, written twice a run", "several jobs"),
+        (
+            PARTITION_WRITES / 2,
+            "**one pool's** offers: 1 partition, put and taken out; fewer where hundreds of workers ask",
+            "several pools",
         ),
         (COLD_WRITES / 2, "a new table's timers", "`WarmWrites`, before the first such second"),
         (
