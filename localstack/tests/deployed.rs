@@ -419,7 +419,7 @@ async fn the_commands_of_a_restore_have_a_process_run_what_the_restored_table_ho
     let Some(world) = World::deployed().await else { return };
     let job = world.api.create(&once(&world.hook.ok(), after(100))).await;
     let [first, repair, last] = commands_of_a_restore();
-    let names = first.lines().take(2).collect::<Vec<_>>().join("\n");
+    let (names, _) = first.split_once("tick DISABLED").expect("what is named before anything is done");
     let typed = |what: &str| {
         let all = format!("{}{AS_TYPED_HERE}{what}", head_of_the_runbooks());
         tokio::task::block_in_place(|| world.deployment.shell(&all))
@@ -427,6 +427,12 @@ async fn the_commands_of_a_restore_have_a_process_run_what_the_restored_table_ho
 
     let found = typed(&format!("{first}\necho '{SETTINGS}'; env"));
     let stopped = SystemClock.now().millis();
+    let mappings = "aws lambda list-event-source-mappings --function-name $EXECUTOR --query EventSourceMappings[].State --output text";
+    let pollers = || {
+        let said = typed(&format!("{names}\n{mappings}"));
+        said.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(pollers(), ["Disabled"; 8], "they would hide what the process is to have");
     lose_timers(&world).await;
     assert_eq!(world.held_by("NormalQueueUrl").await, 0, "the hint is gone");
     let (_, settings) = found.split_once(SETTINGS).expect("it came to its end");
@@ -453,6 +459,7 @@ async fn the_commands_of_a_restore_have_a_process_run_what_the_restored_table_ho
     let goes = said("describe-time-to-live --query TimeToLiveDescription.[TimeToLiveStatus,AttributeName]");
     let is_kept = said("describe-table --query Table.DeletionProtectionEnabled");
     assert_eq!((goes.as_str(), is_kept.as_str()), ("ENABLED\texpires_at", "True"));
+    assert_eq!(pollers(), ["Enabled"; 8]);
     assert_eq!(schedule(&world, TICK).await.state, Some(ScheduleState::Enabled));
 }
 
