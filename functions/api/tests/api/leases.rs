@@ -342,7 +342,8 @@ async fn what_waits_where_nobody_asks_goes_along_with_its_job() {
     }
 }
 
-/// Removed: a cancelled run's offer stays (`withdraw_called_off`), or a deleted job's (`follow_its_job`). It counted as waiting for three days.
+/// Removed, one after the other: a cancelled run's offer stays (`withdraw_called_off`), that of a task of a cancelled run (`withdraw_from`), those of a
+/// deleted job (`follow_its_job`). Each counted as waiting for three days.
 #[tokio::test]
 async fn what_is_called_off_waits_in_no_pool() {
     let world = World::new();
@@ -350,18 +351,27 @@ async fn what_is_called_off_waits_in_no_pool() {
     let cancelled = world.ready(json!({})).await;
     let id = world.post("/v1/jobs", job(json!({"schedule": {"after_seconds": 5}}))).await.word("/job_id");
     let _of_a_deleted_job = world.run_of(&id).await;
+    let occurrence = world.post("/v1/jobs", job(json!({"schedule": {"after_seconds": 5}}))).await.word("/job_id");
+    let definition = json!({"name": "w", "tasks": [{"key": "a", "target": {"worker": {"pool": "web1", "handler": "invoice.send"}}}]});
+    let workflow = world.post("/v1/workflows", definition).await.word("/workflow_id");
+    let of_a_workflow = world.post(&format!("/v1/workflows/{workflow}/run"), json!({})).await.word("/run_id");
     world.pass(10);
     world.offer().await;
     let _stays = world.ready(json!({})).await;
-    let all = waiting().await;
+    let unborn = world.offered().await.into_iter().find(|offer| offer.hint.run.job.to_string() == occurrence);
+    let unborn = unborn.expect("it is offered").hint.run;
+    let mut left = vec![waiting().await];
 
-    world.post(&format!("/v1/runs/{cancelled}/cancel"), json!({})).await;
-    let without_the_run = waiting().await;
+    for run in [cancelled, unborn.to_string(), of_a_workflow] {
+        world.post(&format!("/v1/runs/{run}/cancel"), json!({})).await;
+        world.offer().await;
+        left.push(waiting().await);
+    }
     world.delete(&format!("/v1/jobs/{id}")).await;
     world.offer().await;
-    let without_the_job = waiting().await;
+    left.push(waiting().await);
 
-    assert_eq!((all, without_the_run, without_the_job), (json!(4), json!(3), json!(1)));
+    assert_eq!(left, [6, 5, 4, 3, 1].map(|waiting| json!(waiting)), "of a job's two, of a run each");
 }
 
 #[tokio::test]

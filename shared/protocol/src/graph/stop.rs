@@ -10,11 +10,13 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
-use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::id::RunKey;
 use minutehand_domain::lane::Lane;
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Stop, Tasks, Tending, Waiting};
+use minutehand_domain::owner::{TaskOwner, Undertaking};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Stop, TaskPlace, Tasks, Tending, Waiting};
+use minutehand_domain::target::WorkerTarget;
 use minutehand_domain::timer::{Timer, TimerKey};
-use minutehand_domain::workflow::plan::Phase;
+use minutehand_domain::workflow::plan::{Phase, Plan};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
 use minutehand_io::store::Store as _;
@@ -24,6 +26,7 @@ use super::ending::end;
 use super::family::Family;
 use super::settle::{Due, Settled, Work, settle};
 use crate::run::entry::leave_all_lines;
+use crate::run::withdrawal::withdraw_from;
 use crate::slots::{Place, places_of, release};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{promise_like, promise_unless_there, written_now};
@@ -142,11 +145,11 @@ pub(super) async fn census<D: Ports>(ports: &D, key: RunKey, work: &mut Work) ->
     };
     let Some(stop) = tasks.stop else { return Ok(()) };
     let shown: Vec<_> = family.children().await?.iter().map(|run| (run.key, shown(run))).collect();
-    let tenant = &family.parent.item.tenant;
+    let (plan, parent) = (&family.plan, &family.parent.item);
     let ending = stream::iter(shown).map(|(run, shown)| async move {
         match shown {
             Some(found) => Ok(found),
-            None => end_or_ask(ports, tenant, run).await,
+            None => end_or_ask(ports, (plan, parent), run).await,
         }
     });
     let found: Vec<Found> = ending.buffer_unordered(AT_ONCE).try_collect().await?;
@@ -187,10 +190,14 @@ fn shown(run: &Run) -> Option<Found> {
     }
 }
 
-/// Ends a run that has not begun, and asks one that runs to end.
-pub(super) async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Found, Fault> {
+/// Ends a run below this parent that has not begun, and asks one that runs to end.
+pub(super) async fn end_or_ask<D: Ports>(
+    ports: &D,
+    (plan, parent): (&Plan, &Run),
+    key: RunKey,
+) -> Result<Found, Fault> {
     loop {
-        let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Found::Over) };
+        let Some(seen) = ports.store().get::<Run>(&parent.tenant, key).await? else { return Ok(Found::Over) };
         let (guard, run) = (seen.guard(), seen.item);
         if let Some(found) = shown(&run) {
             return Ok(found);
@@ -204,9 +211,20 @@ pub(super) async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey
         if ports.store().put(&next.tenant, key, &next, guard).await?.is_written() {
             ports.events().changed(&run, &next, now);
             let _whoever_walks_its_lines_passes_it_over = Box::pin(leave_all_lines(ports, &run)).await;
+            if let Some(target) = workers_of(plan, parent, key) {
+                let _whoever_takes_it_finds_it_over = withdraw_from(ports, &target, &run).await;
+            }
             give_back(ports, &next).await?;
             return Ok(found(&next));
         }
+    }
+}
+
+/// Who was to carry it out, where that is workers.
+fn workers_of(plan: &Plan, parent: &Run, task: RunKey) -> Option<WorkerTarget> {
+    match TaskOwner::of(plan, parent, TaskPlace::of(task)?)?.undertaking {
+        Undertaking::Offer(target) => Some(target),
+        _offered_to_nobody => None,
     }
 }
 

@@ -93,7 +93,7 @@ impl<D: Ports> Family<'_, D> {
                     let _whoever_was_quicker = born(self.ports, &run, "none", self.ports.clock().now()).await?;
                 }
                 Left::Open(key) => {
-                    if end_or_ask(self.ports, &top.tenant, key).await? != Found::Over {
+                    if end_or_ask(self.ports, (&self.plan, top), key).await? != Found::Over {
                         return Ok(last);
                     }
                 }

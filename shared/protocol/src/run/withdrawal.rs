@@ -38,11 +38,20 @@ pub(super) async fn offer_anew<D: Ports>(ports: &D, tenant: &Tenant, offer: &Off
     Ok(())
 }
 
-/// Takes out of its line what a run was offered as that has been called off.
+/// Takes the offer of a run that has been called off out of its line.
 pub(super) async fn withdraw_called_off<D: Ports>(ports: &D, before: &Run) -> Result<(), Fault> {
+    if offered_since(before, ports.clock().now()).is_none() {
+        return Ok(());
+    }
+    match owner_of(ports, before).await?.map(|owner| owner.undertaking()) {
+        Some(Undertaking::Offer(target)) => withdraw_from(ports, &target, before).await,
+        _offered_to_nobody => Ok(()),
+    }
+}
+
+/// The same, where it is known who was to carry it out.
+pub(crate) async fn withdraw_from<D: Ports>(ports: &D, target: &WorkerTarget, before: &Run) -> Result<(), Fault> {
     let Some(since) = offered_since(before, ports.clock().now()) else { return Ok(()) };
-    let owner = owner_of(ports, before).await?;
-    let Some(Undertaking::Offer(target)) = owner.map(|owner| owner.undertaking()) else { return Ok(()) };
     let line = Line { pool: PoolId::of(&before.tenant, &target.pool), priority: before.priority };
     withdraw_at(ports, &before.tenant, OfferKey { line, since, run: before.key }).await
 }
