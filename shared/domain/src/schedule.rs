@@ -94,6 +94,8 @@ pub struct Plan {
     pub jitter_seconds: Option<u32>,
     pub calendars: Vec<CalendarName>,
     pub on_excluded: Option<OnExcluded>,
+    /// Since when `after_seconds` counts, and `every_seconds` without `start_at`; none: since it is asked for.
+    pub since: Option<Moment>,
     /// The job's spread, from which `H` and jitter are derived.
     pub spread: Spread,
 }
@@ -167,6 +169,16 @@ impl Schedule {
             return Err(ScheduleRefusal::NeverFires);
         }
         Ok(schedule)
+    }
+
+    /// Since when it counts, where that is neither named nor by a clock.
+    pub fn counts_since(&self) -> Option<Moment> {
+        match &self.when {
+            When::Now { at } => Some(*at),
+            When::After { seconds, at } => Some(*at - Duration::from_secs(*seconds)),
+            When::Every { seconds, from } if self.start_at.is_none() => Some(*from - Duration::from_secs(*seconds)),
+            When::Every { .. } | When::At { .. } | When::Cron(_) | When::OnDemand | When::Follows { .. } => None,
+        }
     }
 
     /// The first instant strictly after `t` at which this fires.
@@ -356,26 +368,27 @@ impl Plan {
     fn when(&self, now: Moment) -> Result<(When, Option<ShortForm>), ScheduleRefusal> {
         self.names_one_kind()?;
         self.has_clock_fields_only_with_cron()?;
+        let since = self.since.unwrap_or(now);
         let when = match self {
             Self { at: Some(at), .. } => When::At { at: not_past("at", *at, now)? },
             Self { after_seconds: Some(seconds), .. } => {
                 let seconds = in_range("after_seconds", *seconds, 0, SPAN_SECONDS)?;
-                When::After { seconds, at: now + Duration::from_secs(seconds) }
+                When::After { seconds, at: since + Duration::from_secs(seconds) }
             }
             Self { every_seconds: Some(seconds), .. } => {
-                self.every(in_range("every_seconds", *seconds, 1, SPAN_SECONDS)?, now)
+                self.every(in_range("every_seconds", *seconds, 1, SPAN_SECONDS)?, since)
             }
             Self { cron: Some(text), .. } => return self.written(text, now),
             Self { after: Some((job, on)), .. } => When::Follows { job: *job, on: *on },
             Self { on_demand: true, .. } => When::OnDemand,
-            _ => When::Now { at: now },
+            _ => When::Now { at: since },
         };
         Ok((when, None))
     }
 
     /// Without `start_at` the first fire is one period after creation; with it, the first fire is at `start_at`.
-    fn every(&self, seconds: u64, now: Moment) -> When {
-        When::Every { seconds, from: self.start_at.unwrap_or(now + Duration::from_secs(seconds)) }
+    fn every(&self, seconds: u64, since: Moment) -> When {
+        When::Every { seconds, from: self.start_at.unwrap_or(since + Duration::from_secs(seconds)) }
     }
 
     fn written(&self, text: &str, now: Moment) -> Result<(When, Option<ShortForm>), ScheduleRefusal> {
@@ -383,7 +396,7 @@ impl Plan {
         let short_form = || Some(ShortForm { text: text.to_owned(), manner });
         Ok(match Written::of(text)? {
             Written::Fields => (When::Cron(Cron::parse(text, manner, self.spread)?.into()), None),
-            Written::Every { seconds } => (self.every(seconds, now), short_form()),
+            Written::Every { seconds } => (self.every(seconds, self.since.unwrap_or(now)), short_form()),
             Written::At { local } => {
                 let at = manner.instant_of(local).ok_or(ScheduleRefusal::NeverFires)?;
                 (When::At { at: not_past("cron", at, now)? }, short_form())

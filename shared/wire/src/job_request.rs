@@ -7,7 +7,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::{self, Body};
 use minutehand_domain::health::Extent;
 use minutehand_domain::id::JobId;
-use minutehand_domain::job::Definition;
+use minutehand_domain::job::{Definition, Job};
 use minutehand_domain::limits::{
     DEFAULT_RETENTION_DAYS, DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, RETENTION_DAYS,
     SECRETS_OF_A_CALL, SLA_SECONDS, TAGS, WORD_CHARS, WORKFLOW_SECONDS,
@@ -141,9 +141,16 @@ impl JobRequest {
         self.checked_beside(schedule, check, errors)
     }
 
-    /// With a schedule that was checked before.
-    pub fn checked_with(self, schedule: Schedule, check: TargetCheck<'_>) -> Result<CheckedJob, RequestRefusal> {
-        self.checked_beside(Some(schedule), check, FieldErrors::default())
+    /// The same of a job that is there.
+    pub fn checked_over(
+        mut self,
+        job: &Job,
+        now: Moment,
+        check: TargetCheck<'_>,
+    ) -> Result<CheckedJob, RequestRefusal> {
+        let (mut errors, asked) = (FieldErrors::default(), self.schedule.take().unwrap_or_default());
+        let schedule = asked.checked_over(&job.schedule, Spread::of(job.id), now, &mut errors);
+        self.checked_beside(schedule, check, errors)
     }
 
     fn checked_beside(

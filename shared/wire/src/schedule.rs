@@ -115,8 +115,30 @@ fn of_one_kind(schema: &mut Schema) {
 impl ScheduleSpec {
     /// What it means for this job, seen from `now`.
     pub fn checked(self, spread: Spread, now: Moment, errors: &mut FieldErrors) -> Option<Schedule> {
+        self.counted(None, spread, now, errors)
+    }
+
+    /// The same for a job that has a schedule. One that comes out as it is shown stays what it is, whenever it was asked for; and what counts from
+    /// the job's creation goes on counting from there, where only its bounds, jitter or calendars are other ones.
+    pub fn checked_over(
+        self,
+        present: &Schedule,
+        spread: Spread,
+        now: Moment,
+        errors: &mut FieldErrors,
+    ) -> Option<Schedule> {
+        let shown = Self::of(present);
+        if self.clone().without_what_says_nothing() == shown {
+            return Some(present.clone());
+        }
+        let since = present.counts_since().filter(|_| self.fires_as(&shown));
+        let schedule = self.counted(since, spread, now, errors)?;
+        Some(if Self::of(&schedule) == shown { present.clone() } else { schedule })
+    }
+
+    fn counted(self, since: Option<Moment>, spread: Spread, now: Moment, errors: &mut FieldErrors) -> Option<Schedule> {
         let found = errors.count();
-        let plan = self.plan(spread, errors);
+        let plan = Plan { since, ..self.plan(spread, errors) };
         if errors.count() > found {
             return None;
         }
@@ -167,6 +189,23 @@ impl ScheduleSpec {
         }
     }
 
+    /// As an answer shows it: what says no more than its absence is absent.
+    fn without_what_says_nothing(self) -> Self {
+        Self {
+            on_demand: self.on_demand.filter(|on_demand| *on_demand || !self.says_when()),
+            jitter_seconds: self.jitter_seconds.filter(|most| *most > 0),
+            calendars: self.calendars.clone().filter(|names| !names.is_empty()),
+            ..self
+        }
+    }
+
+    /// Whether it says the same of when the job fires, but for bounds, jitter and calendars.
+    fn fires_as(&self, other: &Self) -> bool {
+        let says =
+            |spec: &Self| (spec.at, spec.after_seconds, spec.every_seconds, spec.cron.clone(), spec.after.clone());
+        says(self) == says(other) && self.on_demand.unwrap_or(false) == other.on_demand.unwrap_or(false)
+    }
+
     /// Whether it says when the job fires, and not only that it does not wait to be asked.
     fn says_when(&self) -> bool {
         let is_by_time = self.at.is_some() || self.after_seconds.is_some() || self.every_seconds.is_some();
@@ -196,6 +235,7 @@ impl ScheduleSpec {
             jitter_seconds: self.jitter_seconds,
             calendars: calendars(self.calendars.as_deref(), errors),
             on_excluded: errors.word("/schedule/on_excluded", self.on_excluded.as_ref()),
+            since: None,
             spread,
         }
     }

@@ -301,12 +301,10 @@ impl WorkflowRequest {
     fn schedule(&mut self, seen: &Seen<'_>, errors: &mut FieldErrors) -> Option<Schedule> {
         let on_demand = ScheduleSpec { on_demand: Some(true), ..ScheduleSpec::default() };
         let asked = self.schedule.take().unwrap_or(on_demand);
-        let stays = |spec: &ScheduleSpec| seen.present.filter(|present| ScheduleSpec::of(present) == *spec).cloned();
-        if let Some(present) = stays(&asked) {
-            return Some(present);
+        match seen.present {
+            Some(present) => asked.checked_over(present, seen.spread, seen.now, errors),
+            None => asked.checked(seen.spread, seen.now, errors),
         }
-        let schedule = asked.checked(seen.spread, seen.now, errors)?;
-        Some(stays(&ScheduleSpec::of(&schedule)).unwrap_or(schedule))
     }
 
     fn policy(&self, errors: &mut FieldErrors) -> Policy {

@@ -8,7 +8,6 @@ use axum::response::Response;
 use minutehand_domain::Moment;
 use minutehand_domain::job::{Change, Definition, Job, JobRefusal, Status};
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
-use minutehand_domain::schedule::Schedule;
 use minutehand_domain::secret::named_in;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
@@ -94,8 +93,7 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     if job.status == Status::Cancelled {
         return Err(Problem::new(Kind::Conflict, JobRefusal::Cancelled.to_string()));
     }
-    let schedule = if is_unchanged(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
-    let checked = checked(app, &with_its_nulls(&merged, patch), job, schedule, ports.clock().now())?;
+    let checked = checked(app, &with_its_nulls(&merged, patch), job, ports.clock().now())?;
     // What it gives to a workflow is said as that, too.
     let same_payload = checked.payload == payload || stays_data && checked.payload.is_none();
     let same_calls = checked.definition.target == job.definition.target
@@ -214,27 +212,8 @@ fn has_known_fields(name: &str) -> bool {
     STRUCTS.contains(&name) || TARGET_KINDS.iter().any(|kind| kind.named == Some(name))
 }
 
-fn is_unchanged(one: &RawValue, other: &RawValue, field: &str) -> bool {
-    let value = |whole: &RawValue| {
-        let fields = fields_of(whole)?;
-        serde_json::from_str::<Value>(fields.get(field)?.get()).ok()
-    };
-    value(one) == value(other)
-}
-
-/// A schedule that stays is not checked again: what was possible when it was asked for may have passed by now. A credential that comes
-/// back as the mask it was shown as stays what it is.
-fn checked<D>(
-    app: &AppState<D>,
-    merged: &RawValue,
-    job: &Job,
-    stays: Option<&Schedule>,
-    now: Moment,
-) -> Result<CheckedJob, Problem> {
-    let request = parse::<JobRequest>(merged.get())?.unmasked(&job.definition);
+/// A credential that comes back as the mask it was shown as stays what it is.
+fn checked<D>(app: &AppState<D>, merged: &RawValue, job: &Job, now: Moment) -> Result<CheckedJob, Problem> {
     let check = &|target: &_| app.target_check.check(&job.tenant, target);
-    match stays {
-        Some(schedule) => Ok(request.checked_with(schedule.clone(), check)?),
-        None => Ok(request.checked(job.id, now, check)?),
-    }
+    Ok(parse::<JobRequest>(merged.get())?.unmasked(&job.definition).checked_over(job, now, check)?)
 }

@@ -71,7 +71,10 @@ pub(crate) async fn resume<D: Ports>(
     let note = body.parse_or_default::<NoteRequest>()?.checked()?;
     let (ports, tenant) = (&*app.ports, caller.tenant());
     let whole = found(&app, &caller, key).await?;
-    app.meters.admit_run(ports, tenant).await?;
+    // What was done before is answered also when the quota is used up.
+    if whole.run.redriven_as().is_none() {
+        app.meters.admit_run(ports, tenant).await?;
+    }
     let resuming = async {
         match resume_run(ports, tenant, key, &caller.by, note.as_deref()).await? {
             Resumed::Queued(run) => Ok((run, true)),
@@ -105,7 +108,7 @@ fn not_resumed(run: &Run, now: minutehand_domain::Moment) -> String {
         }
         (true, None) if ["failed", "timed_out", "cancelled"].contains(&run.status(now)) => {
             format!(
-                "the run is {}, and its job carries out something else by now: run its workflow instead",
+                "the run is {}, and its job carries out something else by now, or that or its workflow was deleted",
                 run.status(now)
             )
         }

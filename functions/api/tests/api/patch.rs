@@ -297,6 +297,64 @@ async fn what_is_not_on_demand_says_nothing_about_its_kind() {
     assert_eq!(answer.field("/generation"), 1);
 }
 
+/// Removed: what says no more than its absence is left out of the comparison (`without_what_says_nothing`). A job that had run ran again, an interval that
+/// was patched more often than it fires never fired, and `max_fires` counted anew.
+#[tokio::test]
+async fn a_schedule_that_says_the_same_in_more_words_is_no_other() {
+    let world = World::new();
+    let schedules = [
+        json!({}),
+        json!({"at": at(30)}),
+        json!({"after_seconds": 5}),
+        json!({"every_seconds": 3600}),
+        json!({"cron": "30 8 * * *", "max_fires": 1}),
+        json!({"cron": "@every 90s"}),
+    ];
+    for schedule in schedules {
+        let words = [json!({"jitter_seconds": 0}), json!({"calendars": []}), json!({"on_demand": false})];
+        for words in words.into_iter().take(if schedule == json!({}) { 2 } else { 3 }) {
+            world.ports.clock.set(START);
+            let path = format!("/v1/jobs/{}", world.job(schedule.clone()).await);
+            world.pass(7201);
+            let shown = world.get(&path).await;
+            let of = |answer: &Answer| {
+                ["generation", "schedule", "status", "next_run_at"].map(|field| answer.field(&format!("/{field}")))
+            };
+
+            let patched = world.patch(&path, json!({"schedule": words})).await;
+
+            assert_eq!((patched.status.as_u16(), of(&patched)), (200, of(&shown)), "{schedule} {words}");
+            assert_eq!(patched.field("/generation"), 1);
+        }
+    }
+}
+
+/// Removed: since when a schedule counts is not asked of the one that is there (`checked_over`). Another bound moved the hours of an interval, and a
+/// calendar had a job run again that had run.
+#[tokio::test]
+async fn what_counts_from_the_jobs_creation_goes_on_counting_from_there() {
+    let world = World::new();
+    let hourly = format!("/v1/jobs/{}", world.job(json!({"every_seconds": 3600})).await);
+    let once = format!("/v1/jobs/{}", world.job(json!({"after_seconds": 1200})).await);
+    world.pass(600);
+
+    for path in [&hourly, &once] {
+        let bound = if path == &hourly { json!({"end_at": at(90_000)}) } else { json!({"calendars": null}) };
+        let bounded = world.patch(path, json!({"schedule": bound})).await;
+        let spread = world.patch(path, json!({"schedule": {"jitter_seconds": 1}})).await;
+        let unspread = world.patch(path, json!({"schedule": {"jitter_seconds": null}})).await;
+        let due = if path == &hourly { at(3600) } else { at(1200) };
+        assert_eq!((bounded.field("/next_run_at"), unspread.field("/next_run_at")), (json!(due), json!(due)));
+        assert_eq!(spread.field("/schedule/jitter_seconds"), 1);
+    }
+    let other = world.patch(&hourly, json!({"schedule": {"every_seconds": 60}})).await;
+    assert_eq!(other.field("/next_run_at"), at(660), "another period begins now");
+
+    world.pass(1200);
+    let past = world.patch(&once, json!({"schedule": {"jitter_seconds": 1}})).await;
+    assert_eq!(past.problem(422, "invalid"), ["/schedule"], "it has run, and does not run again");
+}
+
 #[tokio::test]
 async fn a_patch_leaves_an_instant_of_the_wall_where_it_is() {
     let world = World::new();

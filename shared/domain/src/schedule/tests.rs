@@ -37,7 +37,7 @@ fn refused(plan: &Plan) -> ScheduleRefusal {
 
 #[test]
 fn each_kind_fires_at_its_instants() {
-    let table: [(Plan, &[i64]); 9] = [
+    let table: [(Plan, &[i64]); 12] = [
         (Plan::default(), &[0]),
         (Plan { at: Some(at(30)), ..Plan::default() }, &[30]),
         (Plan { at: Some(at(-60)), ..Plan::default() }, &[0]),
@@ -47,11 +47,33 @@ fn each_kind_fires_at_its_instants() {
         (Plan { every_seconds: Some(60), start_at: Some(at(-90)), ..Plan::default() }, &[30, 90, 150]),
         (Plan { every_seconds: Some(60), start_at: Some(at(10)), end_at: Some(at(130)), ..Plan::default() }, &[10, 70]),
         (Plan { every_seconds: Some(7), max_fires: Some(2), ..Plan::default() }, &[7, 14]),
+        (Plan { every_seconds: Some(60), since: Some(at(-70)), ..Plan::default() }, &[50, 110, 170]),
+        (Plan { cron: Some("@every 60s".to_owned()), since: Some(at(-70)), ..Plan::default() }, &[50, 110, 170]),
+        (Plan { after_seconds: Some(60), since: Some(at(-50)), ..Plan::default() }, &[10]),
     ];
     for (plan, expected) in table {
         assert_eq!(fires(&plan, 3), expected, "{plan:?}");
     }
     assert_eq!(fires(&Plan { on_demand: true, ..Plan::default() }, 3), [0_i64; 0]);
+}
+
+#[test]
+fn what_counts_from_its_creation_says_since_when() {
+    let since = Some(at(-50));
+    let table = [
+        (Plan { every_seconds: Some(60), ..Plan::default() }, since),
+        (Plan { cron: Some("@every 60s".to_owned()), ..Plan::default() }, since),
+        (Plan { after_seconds: Some(60), ..Plan::default() }, since),
+        (Plan { every_seconds: Some(60), start_at: Some(at(10)), ..Plan::default() }, None),
+        (Plan { at: Some(at(10)), ..Plan::default() }, None),
+        (Plan { cron: Some("0 9 * * *".to_owned()), ..Plan::default() }, None),
+        (Plan { on_demand: true, ..Plan::default() }, None),
+    ];
+    for (plan, expected) in table {
+        let schedule = Schedule::new(&Plan { since, ..plan.clone() }, NOW).unwrap();
+        assert_eq!(schedule.counts_since(), expected, "{plan:?}");
+    }
+    assert_eq!(Schedule::new(&Plan::default(), NOW).unwrap().counts_since(), Some(NOW));
 }
 
 #[test]

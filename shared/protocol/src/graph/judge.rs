@@ -9,6 +9,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::access::{By, Role};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::job::Status;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{
     Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, Said, State, TaskPlace, Waiting, Word,
@@ -16,6 +17,7 @@ use minutehand_domain::run::{
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::TimerKey;
 use minutehand_domain::trace::Traced;
+use minutehand_domain::workflow::Workflow;
 use minutehand_domain::workflow::plan::Node;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
@@ -146,6 +148,11 @@ pub async fn resume<D: Ports>(
             State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. } | State::Skipped { .. } => true,
             State::Scheduled { .. } | State::Waiting(_) | State::Running(_) | State::Succeeded { .. } => false,
         };
+        if (before.aftermath.is_some() && before.task.is_none())
+            && let Some(there) = ports.store().get::<Run>(tenant, RunKey::resuming(key)).await?
+        {
+            return Ok(Resumed::Already(there.item));
+        }
         if !is_undone || before.task.is_some() || !still_carries_it_out(ports, before).await? {
             return Ok(Resumed::Refused(seen.item));
         }
@@ -161,14 +168,13 @@ async fn resume_as_seen<D: Ports>(ports: &D, seen: &Seen<Run>, said: Said<'_>) -
     let run = going_on_with(before, said.by, now);
     let (by, note) = (said.by.cloned(), said.note.map(ToOwned::to_owned));
     let run = run.remarked(Remark { at: now, by, what: Remarked::Resumed, note });
-    let is_there = before.aftermath.is_some() && ports.store().get::<Run>(&run.tenant, run.key).await?.is_some();
-    if !is_there && !what_was_done_is_on_record(ports, before, now).await? {
+    if !what_was_done_is_on_record(ports, before, now).await? {
         return Ok(Some(Resumed::Forgotten));
     }
     let timer = promise_task(ports, &run.tenant, TimerKey::run(run.key, now), before.key).await?;
     let lane = Lane::look(run.priority);
     let other = Try { key: run.key, payload: None, said, operation: None, lane };
-    if !is_there && mark(ports, seen, other).await?.is_none() {
+    if mark(ports, seen, other).await?.is_none() {
         return Ok(None);
     }
     match born(ports, &run, "none", now).await? {
@@ -195,13 +201,18 @@ async fn what_was_done_is_on_record<D: Ports>(ports: &D, run: &Run, now: Moment)
     Ok(false)
 }
 
-/// Whether a run has unfolded, or one that it went on with, and its job still carries out the same workflow.
+/// Whether a run has unfolded, or one that it went on with, and its job still carries out the same workflow; neither of them is deleted.
 async fn still_carries_it_out<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     let graph = if run.graph.is_some() { run.graph.clone() } else { graph_before(ports, run).await? };
     let (Some(graph), Some(job)) = (graph, job_of(ports, &run.tenant, run.key.job).await?) else {
         return Ok(false);
     };
-    Ok(matches!(job.definition.target, Target::Workflow(called) if called.id == graph.workflow))
+    let is_its_own = matches!(job.definition.target, Target::Workflow(called) if called.id == graph.workflow);
+    if job.status == Status::Cancelled || !is_its_own {
+        return Ok(false);
+    }
+    let workflow = ports.store().get::<Workflow>(&run.tenant, graph.workflow).await?;
+    Ok(workflow.is_some_and(|workflow| !workflow.item.deleted))
 }
 
 /// The run that goes on with another. `by`: who asked for it, where that is known.

@@ -82,13 +82,14 @@ pub async fn of_workflow<D: Ports>(
     Ok(Ok((graph, deadline)))
 }
 
-/// The version that is asked for; of a run that goes on with another, that one's; else the newest.
+/// The version that is asked for; of a run that goes on with another, that one's; else the newest. Of a deleted workflow nothing starts any more.
 async fn version_of<D: Ports>(ports: &D, run: &Run, target: WorkflowTarget) -> Result<Option<u32>, Fault> {
-    if let Some(graph) = graph_before(ports, run).await? {
-        return Ok(Some(graph.version).filter(|_| graph.workflow == target.id));
-    }
     let there = ports.store().get::<Workflow>(&run.tenant, target.id).await?.map(|seen| seen.item);
-    Ok(there.filter(|workflow| !workflow.deleted).map(|workflow| target.version.unwrap_or(workflow.version)))
+    let Some(workflow) = there.filter(|workflow| !workflow.deleted) else { return Ok(None) };
+    match graph_before(ports, run).await? {
+        Some(graph) => Ok(Some(graph.version).filter(|_| graph.workflow == target.id)),
+        None => Ok(Some(target.version.unwrap_or(workflow.version))),
+    }
 }
 
 /// What the last run that this one goes on with had unfolded to: one that ended before that is passed over.

@@ -636,3 +636,74 @@ async fn a_failed_run_is_resumed_once_and_both_say_so() {
     let task = world.task(&run, "bad").await["run_id"].as_str().unwrap().to_owned();
     world.by(ACME_KEY, "POST", &format!("/v1/workflow-runs/{task}/resume"), None).await.problem(404, "not-found");
 }
+
+/// What was done before is answered also when the quota is used up. Removed: that a run is gone on with is not asked before the quota.
+#[tokio::test]
+async fn who_asks_again_to_resume_is_answered_whatever_is_left_of_the_quota() {
+    let world = World::new();
+    let run = world.begun(on_failure(OnFailure::FailFast, vec![task("bad", &[])])).await;
+    let other = world.start(world.workflow(2, on_failure(OnFailure::FailFast, vec![task("bad", &[])])).await).await;
+    world.carry_on().await;
+    world.pass(60);
+    world.put("/v1/quotas/acme", json!({"max_fires_per_minute": 1})).await;
+
+    let resumed = act(&world, &run, "resume", json!({})).await;
+    let again = act(&world, &run, "resume", json!({})).await;
+
+    assert_eq!((resumed.status.as_u16(), again.status.as_u16()), (202, 200), "{}", again.text);
+    assert_eq!(again.word("/workflow_run_id"), resumed.word("/workflow_run_id"));
+    assert_eq!(act(&world, &other, "resume", json!({})).await.status, 429);
+}
+
+/// Removed, one after the other: whether its job was deleted, and whether its workflow was, is not asked (`still_carries_it_out`). The dead letter went, and
+/// the new run was cancelled by nobody; or the tasks of a deleted workflow ran.
+#[tokio::test]
+async fn nothing_of_what_was_deleted_is_resumed() {
+    let world = World::new();
+    let definition = || on_failure(OnFailure::FailFast, vec![task("good", &[]), task("bad", &["good"])]);
+    let of_another_job = async |number| {
+        let id = world.workflow(number, definition()).await;
+        let target = json!({"workflow": {"id": id}});
+        let job = world.job_of(json!({"name": "j", "schedule": {"on_demand": true}, "target": target})).await;
+        let run = world.run_of(&job).await;
+        world.carry_on().await;
+        (id, job, run)
+    };
+    let (_, deleted_job, of_the_job) = of_another_job(1).await;
+    let (deleted_workflow, _, of_the_workflow) = of_another_job(2).await;
+    let (_, later_deleted, resumed_before) = of_another_job(3).await;
+    let first = act(&world, &resumed_before, "resume", json!({})).await;
+    world.carry_on().await;
+    for path in
+        [format!("jobs/{deleted_job}"), format!("workflows/{deleted_workflow}"), format!("jobs/{later_deleted}")]
+    {
+        assert_eq!(world.delete(&format!("/v1/{path}")).await.status, 204);
+    }
+
+    for run in [&of_the_job, &of_the_workflow] {
+        assert_eq!(
+            told(&act(&world, run, "resume", json!({})).await),
+            "the run is failed, and its job carries out something else by now, or that or its workflow was deleted"
+        );
+        assert_eq!(world.watch(run).await["resumed_by"], json!(null), "nothing is marked");
+    }
+    let again = act(&world, &resumed_before, "resume", json!({})).await;
+    assert_eq!((again.status.as_u16(), again.word("/workflow_run_id")), (200, first.word("/workflow_run_id")));
+}
+
+/// Removed: whether what goes on with another run may begin is not asked of its workflow (`version_of`). Its tasks ran, of a workflow that was deleted.
+#[tokio::test]
+async fn a_resumed_run_calls_no_deleted_workflow() {
+    let (world, called) = (World::new(), RefCell::new(Vec::new()));
+    let inner = world.workflow(2, Definition::new(vec![task("good", &[]), task("bad", &["good"])])).await;
+    let outer = on_failure(OnFailure::FailFast, vec![sub_workflow("sub", inner)]);
+    let run = world.begun_as(outer, fails_but(&called, &[])).await;
+    assert_eq!(called.take(), ["good", "bad"]);
+    assert_eq!(world.delete(&format!("/v1/workflows/{inner}")).await.status, 204);
+
+    let resumed = act(&world, &run, "resume", json!({})).await.word("/workflow_run_id");
+    world.work_tasks(fails_but(&called, &["bad"])).await;
+
+    assert_eq!(called.take(), [""; 0]);
+    assert_eq!(world.watch(&resumed).await["status"], "failed");
+}
