@@ -167,7 +167,7 @@ export class Context {
 
   /** Each line is a line of the run's log. */
   log(text) {
-    this.#sink.lines(String(text).split(/\r?\n/).map((line) => lineOf(line, MOST_LINE)));
+    this.#sink.lines(String(text).replace(/\r?\n$/, "").split(/\r?\n/).map((line) => lineOf(line, MOST_LINE)));
   }
 
   /** Aborted when the handler is to stop: for `fetch` and all that take a signal. */

@@ -1,13 +1,14 @@
 //! Input: JSON in a file, on stdin or on the command line itself.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal as _, Read};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use minutehand_client::wire;
 
 use super::failure::Failure;
+use super::session::note;
 
 /// What the API takes of a body is a third of this; more is a wrong file.
 const BYTES: u64 = 1024 * 1024;
@@ -57,7 +58,15 @@ impl Source {
         }
     }
 
+    /// Whether it is what somebody types now, and not what is piped in.
+    pub(crate) fn is_typed(&self) -> bool {
+        matches!(self, Self::Stdin) && io::stdin().is_terminal()
+    }
+
     pub(crate) fn read(&self) -> Result<String, Failure> {
+        if self.is_typed() {
+            note("reading what is typed here, until ctrl-d");
+        }
         let unreadable = |why: &io::Error| Failure::File(format!("cannot read {self}: {}", in_words(why)));
         let text = match self {
             Self::Stdin => bounded(io::stdin().lock()),

@@ -49,19 +49,23 @@ pub(crate) fn view(preview: &PreviewView, paper: Paper) -> String {
     if !preview.fires.is_empty() {
         out = format!("{out}\n{}", table(&preview.fires, paper).draw(paper.width));
     }
-    if preview.exhausted {
-        out.push_str(if preview.fires.is_empty() { "It fires no more.\n" } else { "After that it fires no more.\n" });
-    }
+    out.push_str(match (preview.exhausted, preview.fires.is_empty()) {
+        (true, true) => "It fires no more.\n",
+        (true, false) => "After that it fires no more.\n",
+        (false, true) => "No fire can be foretold: it is paused, or does not fire by the time.\n",
+        (false, false) => "",
+    });
     out
 }
 
+/// What the schedule names, on the clock that it goes by; and when that fires, which jitter or a calendar may make later.
 fn table(fires: &[FireView], paper: Paper) -> Table {
     let mut table = Table::new(&["LOCAL", "UTC", "WHEN", "NOTE"]);
     for fire in fires {
         table.row(vec![
             Cell::from(&fire.local),
-            Cell::from(short(fire.at.0)),
-            Cell::from(away(fire.at.0, paper.now)),
+            Cell::from(short(fire.effective_at.0)),
+            Cell::from(away(fire.effective_at.0, paper.now)),
             fire.note.as_ref().map_or_else(|| Cell::from(""), |note| Cell::new(note.to_string(), HELD)),
         ]);
     }
@@ -100,7 +104,8 @@ mod tests {
     fn a_preview_is_a_sentence_and_its_fires() {
         let preview = json!({"description": "at 02:30 every day, America/New_York time", "exhausted": true, "fires": [
             {"at": "2027-03-14T07:00:00.000Z", "effective_at": "2027-03-14T07:00:00.000Z", "local": "2027-03-14T03:00:00-04:00", "note": "shifted"},
-            {"at": "2027-03-15T06:30:00.000Z", "effective_at": "2027-03-15T06:30:00.000Z", "local": "2027-03-15T02:30:00-04:00", "note": null}]});
+            {"at": "2027-03-15T06:30:00.000Z", "effective_at": "2027-03-15T06:30:00.000Z", "local": "2027-03-15T02:30:00-04:00", "note": null},
+            {"at": "2027-03-16T06:30:00.000Z", "effective_at": "2027-03-17T06:30:00.000Z", "local": "2027-03-16T02:30:00-04:00", "note": "moved"}]});
         let paper = Paper { width: 100, now: Moment::parse("2027-03-14T06:00:00Z").unwrap() };
 
         let shown = view(&serde_json::from_value(preview).unwrap(), paper);
@@ -111,8 +116,13 @@ at 02:30 every day, America/New_York time
 LOCAL                      UTC                   WHEN   NOTE
 2027-03-14T03:00:00-04:00  2027-03-14 07:00:00Z  in 1h  shifted
 2027-03-15T02:30:00-04:00  2027-03-15 06:30:00Z  in 1d
+2027-03-16T02:30:00-04:00  2027-03-17 06:30:00Z  in 3d  moved
 After that it fires no more.
 ";
         assert_eq!(strip_str(&shown).to_string(), wanted);
+
+        let paused = json!({"description": "every 10 seconds", "exhausted": false, "fires": []});
+        let shown = view(&serde_json::from_value(paused).unwrap(), paper);
+        assert!(shown.ends_with("No fire can be foretold: it is paused, or does not fire by the time.\n"), "{shown}");
     }
 }

@@ -65,6 +65,10 @@ pub(crate) struct One {
 impl Secrets {
     pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
+            Self::Set(set) if set.file.is_typed() => Err(Failure::Usage(
+                "what is typed here stays to be read on the screen: pipe the secret in, or name a file with --file"
+                    .to_owned(),
+            )),
             Self::Set(set) => session.show_answer(&set.call(&set.file.read()?), card).await,
             Self::List(list) => session.list(List::call(), &list.paging, "No secrets.", table).await,
             Self::Delete(One { name }) => {

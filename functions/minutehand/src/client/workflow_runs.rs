@@ -68,7 +68,7 @@ Examples:
     Events(Events),
     /// Follow one run until it has ended; exits with 5 if it did not succeed
     #[command(after_help = "\
-Each change of a task is a line; with --json each change is the whole run in a line.
+Each change of a task is a line; with --json each change is the run in a line, with its first 100 tasks.
 
 Examples:
   minutehand workflow-runs tail run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 && echo 'it succeeded'")]

@@ -6,7 +6,7 @@ use minutehand_client::wire::{LogLineView, LogsQuery, LogsView};
 
 use super::super::failure::Failure;
 use super::super::id;
-use super::super::instant::of_day;
+use super::super::instant::precise;
 use super::super::session::{Session, note, print};
 use super::super::table::{Cell, FAINT};
 use super::follow::Patience;
@@ -81,5 +81,5 @@ fn drawn(line: &LogLineView, json: bool) -> String {
         return format!("{}\n", serde_json::to_string(line).expect("a line is JSON"));
     }
     let text = Cell::from(&line.line).painted();
-    format!("{FAINT}{}  {}{FAINT:#}  {text}\n", of_day(line.at.0), line.attempt)
+    format!("{FAINT}{}  {}{FAINT:#}  {text}\n", precise(line.at.0), line.attempt)
 }

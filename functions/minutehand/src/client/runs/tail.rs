@@ -29,9 +29,10 @@ pub(crate) struct Tail {
     /// The runs of this job
     #[arg(long, value_name = "JOB", value_parser = id)]
     job: Option<String>,
-    /// How many of the runs that are there already are shown first
+    /// How many of the runs of the last 24 hours are shown first
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 10, conflicts_with = "run")]
-    lines: usize,
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=200))]
+    lines: u16,
 }
 
 /// A run as it was read, and as it was written.
@@ -63,7 +64,7 @@ impl Tail {
         let (mut watch_list, mut patience) = (WatchList::default(), Patience::default());
         let begin = watch_list.changed(page(session, &list, None).await?.0);
         // Newest first is how they are listed, newest last how they are followed.
-        show(session, begin.iter().take(self.lines).rev())?;
+        show(session, begin.iter().take(self.lines.into()).rev())?;
         loop {
             patience.wait().await;
             if let Some(read) = patience.answer_of(look(session, &list, &watch_list).await)? {
