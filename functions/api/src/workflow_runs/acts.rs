@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use minutehand_domain::audit::Deed;
+use minutehand_domain::id::RunKey;
 use minutehand_domain::run::{Refusal, Run, Stop};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
@@ -71,8 +72,8 @@ pub(crate) async fn resume<D: Ports>(
     let note = body.parse_or_default::<NoteRequest>()?.checked()?;
     let (ports, tenant) = (&*app.ports, caller.tenant());
     let whole = found(&app, &caller, key).await?;
-    // What was done before is answered also when the quota is used up.
-    if whole.run.redriven_as().is_none() {
+    // What was done before is answered also when the quota is used up; another try at it was not this.
+    if whole.run.redriven_as() != Some(RunKey::resuming(key)) {
         app.meters.admit_run(ports, tenant).await?;
     }
     let resuming = async {

@@ -1,8 +1,9 @@
 //! Withdrawing: an offer leaves its line when its run is taken or called off, or when its job names another pool or handler.
 //!
-//! An offer is a hint, so that none of this must succeed: whoever takes one that stayed finds it meaningless, and a run that no worker was
+//! An offer is a hint, so that none of this must succeed: a worker that takes one that stayed finds it meaningless, and a run that no worker was
 //! offered is found by its next look.
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{Owner, Tenant};
 use minutehand_domain::job::{Job, Status};
@@ -20,6 +21,8 @@ use crate::timers::hinting::hint;
 
 /// Offers of a line that are looked through for those of one job, oldest first. What waits behind so many is found by its next look.
 const LOOKED_THROUGH: usize = 1_000;
+/// Of these so many go side by side: who changes the job waits for them.
+const AT_ONCE: usize = 32;
 
 /// Takes an offer out of its line.
 pub(super) async fn withdraw<D: Ports>(ports: &D, tenant: &Tenant, offer: &Offer) -> Result<(), Fault> {
@@ -74,9 +77,7 @@ pub(crate) async fn follow_its_job<D: Ports>(ports: &D, before: &Job, job: &Job)
     let (tenant, priority) = (&before.tenant, before.definition.priority);
     let line = Line { pool: PoolId::of(tenant, pool), priority };
     let offers = ports.store().list::<Offer>(tenant, line, None, LOOKED_THROUGH).await?.items;
-    let of_the_job = |offer: &&Offer| offer.hint.run.owner() == Owner::Job(before.id);
-    for offer in offers.iter().filter(of_the_job) {
-        offer_anew(ports, tenant, offer, job.lane()).await?;
-    }
-    Ok(())
+    let of_the_job = offers.iter().filter(|offer| offer.hint.run.owner() == Owner::Job(before.id));
+    let going: Vec<_> = of_the_job.map(|offer| offer_anew(ports, tenant, offer, job.lane())).collect();
+    stream::iter(going).buffer_unordered(AT_ONCE).try_collect().await
 }

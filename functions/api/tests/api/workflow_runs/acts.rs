@@ -637,13 +637,15 @@ async fn a_failed_run_is_resumed_once_and_both_say_so() {
     world.by(ACME_KEY, "POST", &format!("/v1/workflow-runs/{task}/resume"), None).await.problem(404, "not-found");
 }
 
-/// What was done before is answered also when the quota is used up. Removed: that a run is gone on with is not asked before the quota.
+/// What was done before is answered also when the quota is used up; and a run of which there is another try is not resumed by that. Removed: that a run is
+/// gone on with is not asked before the quota.
 #[tokio::test]
 async fn who_asks_again_to_resume_is_answered_whatever_is_left_of_the_quota() {
     let world = World::new();
     let run = world.begun(on_failure(OnFailure::FailFast, vec![task("bad", &[])])).await;
     let other = world.start(world.workflow(2, on_failure(OnFailure::FailFast, vec![task("bad", &[])])).await).await;
     world.carry_on().await;
+    assert_eq!(world.tell(&format!("/v1/runs/{other}/retry")).await.status, 202);
     world.pass(60);
     world.put("/v1/quotas/acme", json!({"max_fires_per_minute": 1})).await;
 
